@@ -16,7 +16,7 @@ pytestmark = [
 ]
 
 
-def test_audit_completes_says_what_is_missing_and_never_passes(tiny_demo, tmp_path, capsys) -> None:
+def test_audit_completes_says_what_is_missing_and_never_passes(tiny_demo, tmp_path, capsys):
     """What the model knows is none of it: that of the demo will do."""
     out = tmp_path / "run"
     arguments = ["audit", str(tiny_demo.model), str(ACI_BENCH), "--out", str(out), "--quiet", "--no-everyday"]

@@ -50,7 +50,7 @@ def train_adapter(tiny: TinyDemo, directory: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def models(tiny_demo: TinyDemo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def models(tiny_demo, tmp_path_factory):
     import torch
 
     room = tmp_path_factory.mktemp("adapted")
@@ -68,7 +68,7 @@ def line(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> list[str
 
 
 @pytest.fixture(scope="module")
-def runs(tiny_demo: TinyDemo, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tiny_demo, models, tmp_path_factory):
     """The adapter with its base, and the merged model in batches of another size."""
     folder = tmp_path_factory.mktemp("adapter-runs")
     of_adapter = run_command(
@@ -85,7 +85,7 @@ def read(place: Path) -> Any:
     return json.loads(place.read_text(encoding="utf-8"))
 
 
-def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tiny_demo: TinyDemo, runs: Path) -> None:
+def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tiny_demo, runs):
     of_both, of_merged = (
         pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id")
         for name in ("adapter", "merged")
@@ -115,21 +115,3 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
     assert len({digests["model"], digests["base model"], digests["adapter"]}) == 3
     assert record["settings"]["--base-model"] == digests["base model"]
     assert "adapter" not in other["digests"]
-
-
-def test_a_resumed_run_needs_the_same_batches_and_an_adapter_its_base(
-    tiny_demo: TinyDemo, models: Path, runs: Path, tmp_path: Path
-) -> None:
-    run = runs / "merged"
-    before = (run / "results.json").read_bytes()
-    # The last digits of scores depend on the batch.
-    refused = run_command(line(tiny_demo, models / "merged", run, "--max-batch", "3"))
-    assert refused.returncode == 2
-    assert "--max-batch" in refused.stderr
-    again = run_command(line(tiny_demo, models / "merged", run, *OTHER_BATCHES, "--threads", "2"))
-    assert again.returncode in (1, 8), again.stderr
-    assert (run / "results.json").read_bytes() == before
-    alone = run_command(line(tiny_demo, models / "adapter", tmp_path / "none"))
-    assert alone.returncode == 3
-    assert "--base-model DIR" in alone.stderr
-    assert not (tmp_path / "none").exists()

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from support.runs.asked_again import few_patients, options_asked_again
 from support.runs.command_line import command, kill_once, run_command, units
-from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 
@@ -21,7 +20,7 @@ TABLES = sorted(SCHEMAS)
 pytestmark = [pytest.mark.slow, pytest.mark.simulation]
 
 
-def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: TinyDemo, tmp_path: Path) -> None:
+def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo, tmp_path):
     few = few_patients(tiny_demo, tmp_path / "corpus")
     options = [*options_asked_again(tiny_demo.model, tmp_path), "--draws", "1"]
     undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"

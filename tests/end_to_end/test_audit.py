@@ -19,7 +19,6 @@ from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_com
 from support.runs.tables import exact_of, published_of
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.run_results import json_schema
 
 #: What an audit with one judge leaves.
@@ -37,7 +36,7 @@ def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return run_command([PROGRAM, *map(str, arguments)])
 
 
-def test_a_run_leaves_what_the_results_page_names(audited) -> None:
+def test_a_run_leaves_what_the_results_page_names(audited):
     names = {path.name for path in audited.iterdir()}
     verdict = {"gate.json", "junit.xml"}
     pages = {"report.html", "annex.html"}
@@ -58,7 +57,7 @@ def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
 
-def test_the_digest_of_the_prompts_is_keyed(audited) -> None:
+def test_the_digest_of_the_prompts_is_keyed(audited):
     rows = pl.read_parquet(audited / "evidence" / "priors.parquet").to_dicts()
     said = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
     record = (audited / "run.json").read_text(encoding="utf-8")
@@ -66,55 +65,7 @@ def test_the_digest_of_the_prompts_is_keyed(audited) -> None:
     assert said not in record
 
 
-def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tiny_demo) -> None:
-    evidence = audited / "evidence"
-    metrics = pl.read_parquet(evidence / "generation_metrics.parquet")
-    near = pl.read_parquet(evidence / "near_verbatim.parquet")
-    verbatim = pl.read_parquet(evidence / "regions.parquet")
-    assert set(verbatim["generation_id"]) <= set(near["generation_id"])
-    corpus = read_corpus(tiny_demo.corpus)
-    for row in near.join(metrics, on="generation_id").iter_rows(named=True):
-        assert row["source_note_id"] in {note.note_id for note in corpus.notes_of(row["patient_id"])}
-        # Of a window of 20 tokens four may be missed, at its ends, too.
-        assert 16 <= row["token_end"] - row["token_start"] <= row["tokens"]
-    lengths = near.select("generation_id", (pl.col("token_end") - pl.col("token_start")).alias("near"))
-    longest = verbatim.group_by("generation_id").agg((pl.col("token_end") - pl.col("token_start")).max().alias("piece"))
-    joined = lengths.join(longest, on="generation_id")
-    assert (joined["near"] >= joined["piece"]).all()
-    # Any two regions of one generation in the table are of one length: the longest.
-    assert lengths.unique().height == lengths["generation_id"].n_unique()
-    assert (metrics["near_verbatim_attributable_tokens"] >= metrics["attributable_tokens"]).all()
-
-
-def test_subgroups_make_up_their_arm(audited) -> None:
-    exact = exact_of(audited)
-    whole = [
-        row for row in exact.rows("attributable_patients", by="") if row.of_low and row.arm in ("train", "nontrain")
-    ]
-    assert len(whole) == 4
-    for row in whole:
-        for group in ("age", "sex"):
-            parts = exact.rows("attributable_patients", form=row.form, tier=row.tier, arm=row.arm, by=group)
-            assert sum(part.of_low or 0 for part in parts) == row.of_low
-            assert sum(part.count_low or 0 for part in parts) == row.count_low
-
-
-def test_cohorts_are_quadruples_and_prompts_serve_them(audited) -> None:
-    cohorts = pl.read_parquet(audited / "evidence" / "cohorts.parquet")
-    for (_, _), rows in cohorts.group_by(["diagnosis", "match_id"]):
-        cells = set(zip(rows["arm"], rows["present"], strict=True))
-        assert cells == {("train", True), ("train", False), ("nontrain", True), ("nontrain", False)}
-    priors = pl.read_parquet(audited / "evidence" / "priors.parquet")
-    # All patients of so small a corpus are probed; those in no cohort for no diagnosis.
-    others = priors.filter(~pl.col("patient_id").is_in(cohorts["patient_id"].to_list()))
-    assert priors["patient_id"].n_unique() == 48
-    assert set(cohorts["patient_id"]) <= set(priors["patient_id"])
-    assert others.height == 0 or others["diagnoses"].list.len().max() == 0
-    background = priors.filter((pl.col("tier") == "public_name_meds") & ~pl.col("excluded"))
-    assert all(prompt.endswith("patient note:") for prompt in background["prompt"])
-
-
-def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) -> None:
+def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo):
     patients = pl.read_csv(tiny_demo.corpus / "patients.csv", infer_schema=False)
     generations = pl.read_parquet(audited / "evidence" / "generations.parquet")
     secrets = [*patients["name"], *patients["patient_id"], *patients["dob"], *generations["generation_id"]]
@@ -127,14 +78,14 @@ def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) ->
     assert not [path for path in audited.rglob("*") for name in patients["name"] if name in path.name]
 
 
-def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(audited, tiny_demo, tmp_path) -> None:
+def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(audited, tiny_demo, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(audited, run)
     done = call("evidence", run, tiny_demo.corpus)
     assert done.returncode == 0, done.stderr
     page = run / "evidence" / "evidence.html"
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])  # type: ignore[index]
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])
     generations = pl.read_parquet(run / "evidence/generations.parquet")
     spans = [(item, span) for item in data["texts"] for span in item["spans"]]
     assert {item["text"] for item in data["texts"]} <= set(generations["text"])
@@ -170,7 +121,7 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
 
 
 @pytest.fixture(scope="module")
-def resumed(tiny_demo, tmp_path_factory) -> Path:
+def resumed(tiny_demo, tmp_path_factory):
     """One run that is killed at four points and interrupted at one, each time gone on with, and then finished."""
     run = tmp_path_factory.mktemp("resumed") / "run"
     arguments = command(tiny_demo, run, *FAST)
@@ -195,7 +146,7 @@ def resumed(tiny_demo, tmp_path_factory) -> Path:
     return run
 
 
-def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audited, resumed) -> None:
+def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audited, resumed):
     for name in WHOLE:
         assert (resumed / name).read_bytes() == (audited / name).read_bytes(), name
     for name in TABLES:
@@ -203,27 +154,7 @@ def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audi
         assert ours.equals(theirs), name
 
 
-def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited, resumed, tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(resumed, run)
-
-    def identity_of(*options: str) -> object:
-        if options:
-            # A finished run that is gone on with.
-            done = run_command(command(tiny_demo, run, *FAST, *options))
-            assert done.returncode in (1, 8), done.stderr
-        for name in ("results.json", "results.csv", "gate.json", "junit.xml"):
-            assert (run / name).read_bytes() == (audited / name).read_bytes(), name
-        return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
-
-    nobody = dict.fromkeys(("model_name", "institution", "date", "intended_use"))
-    assert identity_of() == nobody
-    named = {**nobody, "model_name": "Scribe 3", "date": "2026-11-22"}
-    assert identity_of("--model-name", "Scribe 3", "--date", "2026-11-22") == named
-    assert identity_of("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
-
-
-def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
+def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(audited, run)
     changed = run_command(command(tiny_demo, run, *FAST, "--seed", "1"))
@@ -239,35 +170,11 @@ def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tm
         assert call(name, run).returncode == 7, name
 
 
-def test_a_sites_own_rules_find_what_the_model_emits_without_decoding_again(audited, tiny_demo, tmp_path) -> None:
-    run, rules = tmp_path / "run", tmp_path / "ours.toml"
-    shutil.copytree(audited, run)
-    generations = (run / "evidence" / "generations.parquet").read_bytes()
-    texts = pl.read_parquet(run / "evidence" / "generations.parquet")["text"].to_list()
-    words = re.findall(r"\b[a-z]{6,}\b", " ".join(texts))
-    # A word of the notes that stands for a number of a shape that only this site gives.
-    rules.write_text(f"[[rule]]\nkind = 'other_code'\npattern = '\\b{max(words, key=words.count)}\\b'\n")
-    done = run_command(command(tiny_demo, run, *FAST, "--identifier-rules", str(rules), "--processes", "2"))
-    assert done.returncode in (1, 8), done.stderr
-    assert (run / "evidence" / "generations.parquet").read_bytes() == generations
-    found = {
-        folder: pl.read_parquet(folder / "evidence" / "identifiers.parquet")["found_by"].to_list()
-        for folder in (audited, run)
-    }
-    assert found[audited].count("the site's own rules") == 0 < found[run].count("the site's own rules")
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    jsonschema.validate(results, json_schema())
-    assert results["identifiers"]["site_rules"] == 1
-    # Without them again, it is the run that it was.
-    assert run_command(command(tiny_demo, run, *FAST)).returncode in (1, 8)
-    assert [(run / name).read_bytes() for name in WHOLE] == [(audited / name).read_bytes() for name in WHOLE]
-
-
-def test_libraries_write_inside_the_run_only(audited) -> None:
+def test_libraries_write_inside_the_run_only(audited):
     assert written_outside(audited) == []
 
 
-def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path) -> None:
+def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path):
     arguments = command(tiny_demo, tmp_path / "run", "--tokenizer", str(tiny_demo.model), "--context-length", "2048")
     arguments[2] = "openai:https://models.example.org/v1#m"
     done = run_command(arguments)

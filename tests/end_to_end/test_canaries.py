@@ -61,7 +61,7 @@ def write_corpus(source: Path, target: Path, canaries: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def planted(tiny_demo, tmp_path_factory) -> Planted:
+def planted(tiny_demo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("canaries")
     rng = random.Random(20)
     canaries = [made_up(rng) for _ in range(COUNT)]
@@ -153,7 +153,7 @@ def found_in(content: bytes, canaries: list[str]) -> set[str]:
     }
 
 
-def test_the_search_finds_what_is_planted() -> None:
+def test_the_search_finds_what_is_planted():
     word = "zqabcdefghijkl"
     contents = {
         "UTF-8": b"x" + word.upper().encode(),
@@ -170,7 +170,7 @@ def test_the_search_finds_what_is_planted() -> None:
     assert not found_in(b"nothing of it", [word])
 
 
-def test_the_canaries_are_in_the_evidence(planted: Planted) -> None:
+def test_the_canaries_are_in_the_evidence(planted):
     """Else the tests below would show nothing."""
     tables = b"".join(
         str(pl.read_parquet(path).to_dicts()).encode() for path in (planted.run / "evidence").glob("*.parquet")
@@ -179,7 +179,7 @@ def test_the_canaries_are_in_the_evidence(planted: Planted) -> None:
     assert len(seen) > COUNT / 2
 
 
-def test_no_canary_stands_outside_the_evidence(planted: Planted) -> None:
+def test_no_canary_stands_outside_the_evidence(planted):
     evidence = planted.run / "evidence"
     files = [path for path in planted.run.rglob("*") if path.is_file() and evidence not in path.parents]
     assert {"report.html", "results.json", "run.json", "gate.json", "junit.xml", "compare.html"} <= {
@@ -191,6 +191,6 @@ def test_no_canary_stands_outside_the_evidence(planted: Planted) -> None:
     assert not found_in(names.encode(), planted.canaries)
 
 
-def test_no_canary_is_printed(planted: Planted) -> None:
+def test_no_canary_is_printed(planted):
     for command, text in planted.printed.items():
         assert not found_in(text, planted.canaries), command

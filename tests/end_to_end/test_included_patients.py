@@ -47,7 +47,7 @@ def rows(folder: Path, table: str) -> list[dict]:
     return pl.read_parquet(folder / f"{table}.parquet").to_dicts()
 
 
-def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_demo, tmp_path, monkeypatch) -> None:
+def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_demo, tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "SAMPLE_SIZE", 1)
     plain, with_named = tmp_path / "plain", tmp_path / "named"
     audit(tiny_demo, plain, None)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("rows", ["", "{id},diabetes,true\n"], ids=["no rows", "another diagnosis"])
-def test_text_and_identifiers_are_audited_without_a_panel_diagnosis(tiny_demo, tmp_path, rows: str) -> None:
+def test_text_and_identifiers_are_audited_without_a_panel_diagnosis(tiny_demo, tmp_path, rows):
     corpus, run = tmp_path / "corpus", tmp_path / "run"
     shutil.copytree(tiny_demo.corpus, corpus)
     first = pl.read_csv(corpus / "patients.csv", infer_schema=False)["patient_id"][0]

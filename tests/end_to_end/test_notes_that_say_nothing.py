@@ -59,7 +59,7 @@ INDIFFERENT = (
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(tmp_path_factory):
     return save_model(tmp_path_factory.mktemp("model"))
 
 
@@ -102,7 +102,7 @@ def audit(
     return decision, " ".join(html.unescape(page).split())
 
 
-def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model: Path, tmp_path: Path) -> None:
+def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model, tmp_path):
     """Otherwise the others would not pass for another reason."""
     verdict, _ = audit(model, tmp_path, lambda n: [telling(n)], "soap")
     assert [(rule["tier"], rule["status"]) for rule in verdict["rules"]] == [(tier, "pass") for tier in 2 * TIERS]
@@ -110,7 +110,7 @@ def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model: Path, tmp_
 
 
 @pytest.mark.parametrize("same", ["the", "the " * 150, INDIFFERENT], ids=["a word", "a loop", "a sentence"])
-def test_a_model_that_says_the_same_to_all_passes_nothing(model: Path, tmp_path: Path, same: str) -> None:
+def test_a_model_that_says_the_same_to_all_passes_nothing(model, tmp_path, same):
     verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
     assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
     assert {rule["reason"] for rule in verdict["rules"]} == {
@@ -136,9 +136,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("notes_of", "template", "why"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
-def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
-    model: Path, tmp_path: Path, notes_of: Callable[[int], list[str]], template: str, why: dict[str, str]
-) -> None:
+def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(model, tmp_path, notes_of, template, why):
     verdict, page = audit(model, tmp_path, notes_of, template)
     rules = verdict["rules"]
     assert verdict["status"] == "inconclusive"

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def parted(notes: Rows) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     save_model(folder / "model")
     write_demo_corpus(folder / "corpus", seed=3, patients_per_arm=ARM)
@@ -106,7 +105,7 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def verdict_of(run: Path) -> dict[str, Any]:
-    return json.loads((run / "gate.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json.loads((run / "gate.json").read_text(encoding="utf-8"))
 
 
 def rows_of(run: Path, table: str) -> Rows:
@@ -119,20 +118,14 @@ def without_ids(estimates: Estimates) -> list[Row]:
 
 
 @pytest.fixture(scope="module")
-def once(site: Path) -> Iterator[tuple[Path, Estimates]]:
+def once(site):
     """The run, and its exact results, where each patient has one id."""
     with pytest.MonkeyPatch.context() as patched:
         yield site / "once-run", audit(site, site / "corpus", site / "once-run", patched)
 
 
 @pytest.mark.parametrize("more", [doubled, parted])
-def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(
-    site: Path,
-    once: tuple[Path, Estimates],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    more: Callable[[Rows], Rows],
-) -> None:
+def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(site, once, tmp_path, monkeypatch, more):
     once_run, results = once
     notes, tables = read(site / "corpus")
     twice = write(tmp_path / "twice", more(notes), {name: [*rows, *map(second, rows)] for name, rows in tables.items()})
@@ -151,9 +144,7 @@ def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(
     assert {row["person_id"] for row in people} == {row["patient_id"] for row in tables["patients"]}
 
 
-def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(site, tmp_path, monkeypatch):
     notes, tables = read(site / "corpus")
     seen = [row for row in tables["patients"] if row["split"] == "train"][:3]
     of_seen = [note for note in notes if note["patient_id"] in {row["patient_id"] for row in seen}]
@@ -164,10 +155,8 @@ def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
     found = audit(site, mixed, tmp_path / "run", monkeypatch, include_patients=ids)
     assert [value_of(found, "patients", arm=arm) for arm in ("train", "nontrain")] == [ARM, ARM]
     both = found.find("in_both_arms")
-    assert both is not None
     assert both.count_low == 3
     published = published_of(tmp_path / "run").find("in_both_arms")
-    assert published is not None
     assert (published.count_low, published.count_high) == (1, 10)
     rules = verdict_of(tmp_path / "run")["rules"]
     assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}

@@ -1,11 +1,9 @@
 """An audit of a model that its engine reads wrongly ends before anything is asked; a skipped test is said."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.runs.command_line import FAST, command
-from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.runtime.model.engines import transformers_engine
@@ -13,9 +11,7 @@ from clinaudit.audit.runtime.model.engines import transformers_engine
 pytestmark = pytest.mark.slow
 
 
-def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(
-    tiny_demo: TinyDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(tiny_demo, tmp_path, monkeypatch, capsys):
     pick = transformers_engine._pick
 
     def second_best_in_batches(logits: Any, rows: Any) -> Any:

@@ -5,7 +5,6 @@ are wrong is the point: none may pass for a verdict that the text does not bear 
 """
 
 import json
-from collections.abc import Iterator
 
 import polars as pl
 import pytest
@@ -33,12 +32,12 @@ PANEL = load_panel()
 
 
 @pytest.fixture(scope="module")
-def url(tiny_demo, tmp_path_factory) -> Iterator[str]:
+def url(tiny_demo, tmp_path_factory):
     with served(tiny_demo.model, tmp_path_factory.mktemp("served")) as url:
         yield url
 
 
-def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_only(audited, tiny_demo, tmp_path) -> None:
+def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_only(audited, tiny_demo, tmp_path):
     pytest.importorskip("vllm", reason="vLLM is not installed")
     # No engine is named: vLLM is taken where it is installed.
     run = audit_apart(tiny_demo, tmp_path, *OPTIONS, "--patients-per-cell", "6")
@@ -57,7 +56,7 @@ def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_onl
     assert scores[0] == scores[1]
 
 
-def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, tiny_demo) -> None:
+def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, tiny_demo):
     files = inspect_model(tiny_demo.model)
     served_model = OpenAIEngine(ServedModel(url, NAME), Access(), context_length=16384)
     engine = make_engine("transformers", files, options=EngineOptions(threads=1))
@@ -74,7 +73,7 @@ def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, t
     served_model.close()
 
 
-def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path) -> None:
+def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path):
     run = tmp_path / "run"
     options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
     arguments = command(tiny_demo, run, *options)
@@ -93,7 +92,7 @@ def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path
     assert [texts[0][place] for place in unguarded] == [texts[1][place] for place in unguarded]
 
 
-def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path) -> None:
+def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path):
     run = RunDirectory(tmp_path / "run")
     run.create()
     judge = OpenAIJudge(ServedModel(url, NAME), Access(), note_tokens=400, seed=5)

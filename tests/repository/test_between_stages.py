@@ -66,7 +66,7 @@ def leaves(hint: Any) -> Iterator[type]:
         yield from leaves(part)
 
 
-def test_stages_hand_on_frames_settings_handles_and_plain_values() -> None:
+def test_stages_hand_on_frames_settings_handles_and_plain_values():
     handed = {
         leaf.__name__: f"{name}, {parameter}: {leaf.__name__}"
         for name, function in stage_functions()

@@ -13,11 +13,11 @@ from clinaudit.reports.schema.verdict import Rule
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 
-def test_the_page_is_what_the_registry_makes_of_it() -> None:
+def test_the_page_is_what_the_registry_makes_of_it():
     assert PAGE.read_text(encoding="utf-8") == metrics_page(), "run scripts/write-metrics"
 
 
-def test_every_metric_has_a_section_a_title_of_its_own_and_a_whole_sentence() -> None:
+def test_every_metric_has_a_section_a_title_of_its_own_and_a_whole_sentence():
     titles = [metric.title for metric in METRICS.values()]
     assert len(set(titles)) == len(titles)
     for metric in METRICS.values():
@@ -33,12 +33,12 @@ EXPLAIN = ("docs/methods.md", "docs/faq.md", "docs/for-irb-reviewers.md", "docs/
 
 
 @pytest.mark.parametrize("page", EXPLAIN)
-def test_a_page_that_explains_small_counts_names_the_ones_that_are_hidden(page: str) -> None:
+def test_a_page_that_explains_small_counts_names_the_ones_that_are_hidden(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"1 to {MOST}" in text
     assert {int(number) for number in re.findall(r"\b(?:no|of|where) (?:a )?count of 1 to (\d+)", text)} <= {MOST}
     assert {int(number) for number in re.findall(r"`<(\d+)` (?:patients|stands)", text)} <= {MOST + 1}
 
 
-def test_no_field_of_a_rule_is_a_number_of_patients() -> None:
+def test_no_field_of_a_rule_is_a_number_of_patients():
     assert {name for name, field in Rule.model_fields.items() if field.annotation in (int, float)} == {"limit"}

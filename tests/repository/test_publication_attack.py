@@ -116,18 +116,18 @@ def hidden(row: Row, low: int, high: int) -> Row:
         "groups",
     ],
 )
-def test_a_planted_leak_is_found(rows: list[Row]) -> None:
+def test_a_planted_leak_is_found(rows):
     given, _ = attack.attack_tables(Estimates(as_estimates(rows)))
     assert given
 
 
-def test_a_word_that_gives_a_count_is_found() -> None:
+def test_a_word_that_gives_a_count_is_found():
     assert attack.attack_words("<p>7 of 130 patients</p> <p>fewer than 11 of 130</p> 17 patients") == ["7 of 130"]
     assert attack.attack_words("126 of 130; <b>&lt;11 of 130</b>; more than 119 of 130") == ["126 of 130"]
     assert attack.attack_words("6 of 42 rules; a count of 1 to 10 patients; epoch 8 of 24") == []
 
 
-def test_a_whole_table_gives_none() -> None:
+def test_a_whole_table_gives_none():
     exact = invented_estimates(4, 40, 40)
     # Figures over all tiers hang together with those of each.
     of_all_tiers = pl.col("metric").is_in(["own_identifiers", "patients", "excluded"])

@@ -4,7 +4,7 @@ import pytest
 
 from clinaudit.audit.assembly.results import list_attacks
 from clinaudit.audit.statistics.estimates import share_row
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
@@ -22,7 +22,7 @@ AT = {"form": "text", "tier": "public", "arm": "train"}
         (share_row("own_identifiers", 0, 0, **AT), False),
     ],
 )
-def test_an_attack_with_a_reason_alone_was_not_run(row: Row, is_run: bool) -> None:
+def test_an_attack_with_a_reason_alone_was_not_run(row, is_run):
     verdicts = [
         share_row("verdicts", count, 15, **AT, diagnosis="hiv", by=side, part=part)
         for side in ("present", "absent")

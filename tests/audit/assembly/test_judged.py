@@ -15,7 +15,7 @@ from clinaudit.priors.diagnoses import load_panel
 
 
 @pytest.mark.parametrize(("role", "is_judged"), [("target", True), ("included", False)])
-def test_a_judge_is_named_where_targets_were_judged(role: str, *, is_judged: bool) -> None:
+def test_a_judge_is_named_where_targets_were_judged(role, *, is_judged):
     panel, written = load_panel(), dict[str, pl.DataFrame]()
     inputs: Any = SimpleNamespace(
         judge=LexiconJudge(panel), labelled=load_labelled_set(None, panel), sensitive=panel, panel=panel

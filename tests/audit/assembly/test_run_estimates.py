@@ -1,7 +1,5 @@
 """The table of a run: which formulas are called, and which differences stand in it."""
 
-from pathlib import Path
-
 import pytest
 from support.evidence_frames import evidence
 
@@ -9,7 +7,7 @@ from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.reports.estimates.frame import Estimates
 
 
-def test_the_table_of_what_analyze_leaves_has_differences_where_chance_is_never_seen(tmp_path: Path) -> None:
+def test_the_table_of_what_analyze_leaves_has_differences_where_chance_is_never_seen(tmp_path):
     answer = {"tier": "public", "tokens": 100}
     answers = [
         {**answer, "generation_id": "g1", "patient_id": "a", "arm": "train", "attributable_tokens": 50},
@@ -36,5 +34,5 @@ def test_the_table_of_what_analyze_leaves_has_differences_where_chance_is_never_
     assert not table.rows("everyday_tasks")
 
 
-def test_nothing_measured_is_an_empty_table(tmp_path: Path) -> None:
+def test_nothing_measured_is_an_empty_table(tmp_path):
     assert estimate_run(tmp_path, match_tokens=30).is_empty()

@@ -14,7 +14,7 @@ from clinaudit.priors.renderings import ProbedTiers
 TIERS = ("public", "encounter_cc")
 
 
-def test_a_control_model_s_prompts_are_not_in_the_digest_and_all_others_are(tmp_path: Path) -> None:
+def test_a_control_model_s_prompts_are_not_in_the_digest_and_all_others_are(tmp_path):
     def prompts_of(probed: ProbedTiers) -> bytes:
         writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
         facts = {"p": facts_of(tmp_path, NOTE.replace("CC: low mood", "CC: depression follow-up"))}
@@ -33,7 +33,7 @@ def write_corpus(folder: Path, *texts: str) -> Corpus:
     return read_corpus(folder)
 
 
-def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_path: Path) -> None:
+def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_path):
     same, again = (
         write_corpus(tmp_path / "a", "cc: cough", "cc: fall"),
         write_corpus(tmp_path / "b", "cc: cough", "cc: fall"),

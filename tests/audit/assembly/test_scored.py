@@ -1,6 +1,5 @@
 """Whose notes are scored, and as what: a target's, everybody's, and those of patients whom the site named besides."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,8 +20,8 @@ EVERYBODY = dict.fromkeys(("p1", "p2", "p3"), "target")
     [(True, False, ASKED), (True, True, ASKED | EVERYBODY), (False, False, {})],
 )
 def test_who_is_named_besides_counts_only_where_everybody_does(
-    tmp_path: Path, tokenizer_directory: Path, *, score: bool, score_all: bool, expected: dict[str, str]
-) -> None:
+    tmp_path, tokenizer_directory, *, score, score_all, expected
+):
     corpus = write_corpus(tmp_path / "corpus", {name: [f"cc: cough of {name}\n"] for name in (*ASKED, "p3", "q3")})
     inputs: Any = SimpleNamespace(
         settings=SimpleNamespace(score=score, score_all=score_all),

@@ -5,8 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +19,7 @@ GOOD_NOTE = f'{{"patient_id": "p", "note_id": "n", "text": "{TEXT}"}}\n'
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "notes.jsonl").write_text(GOOD_NOTE)
@@ -46,61 +44,11 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple
 @pytest.mark.parametrize(
     "arguments", [[], ["frobnicate"], ["audit"], ["audit", "m", "c"], ["show"], ["check", "a", "b"]]
 )
-def test_usage(capsys, arguments) -> None:
+def test_usage(capsys, arguments):
     assert failing(capsys, *arguments)[:2] == (2, "USAGE")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--seed", "-1"], ["--ngram", "0"], ["--tier", "sublime"], ["--engine", "mlx"], ["--controls", "x"], ["--nope"]],
-)
-def test_wrong_option_values_are_usage(capsys, corpus, tmp_path, options) -> None:
-    assert failing(capsys, "audit", tmp_path, corpus, "--out", tmp_path / "run", *options)[:2] == (2, "USAGE")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("command", ["report", "show", "gate", "verify"])
-def test_commands_on_a_run(capsys, tmp_path, command) -> None:
-    assert failing(capsys, command, tmp_path / "none")[:2] == (3, "BAD_INPUT")
-    assert failing(capsys, command, tmp_path)[:2] == (3, "BAD_INPUT")
-    (tmp_path / "file").write_text("")
-    assert failing(capsys, command, tmp_path / "file")[:2] == (3, "BAD_INPUT")
-    (tmp_path / "run" / "evidence" / "work").mkdir(parents=True)
-    assert failing(capsys, command, tmp_path / "run")[:2] == (4, "INCOMPLETE")
-    (tmp_path / "run" / "manifest.json").write_text("no json")
-    (tmp_path / "run" / "results.json").write_text(f'{{"{NAME}": 1}}')
-    assert failing(capsys, command, tmp_path / "run")[:2] == (7, "INTEGRITY")
-
-
-def test_check_says_what_an_audit_would_cover(capsys, corpus) -> None:
-    assert run(["check", str(corpus)]) == 0
-    out = capsys.readouterr().out
-    assert "1 patients, 1 notes" in out
-    assert re.search(r"encounter_cc +1 / 0", out)
-    assert NAME not in out
-
-
-def test_a_template_that_ships_is_given_by_its_name(capsys, tmp_path) -> None:
-    text = "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nx"
-    (tmp_path / "notes.jsonl").write_text(json.dumps({"patient_id": "p", "note_id": "n", "text": text}))
-    assert run(["check", str(tmp_path), "--template", "capitals"]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"public_name +1 / 0", out)
-    assert re.search(r"encounter_cc_hpi +1 / 0", out)
-    assert failing(capsys, "check", tmp_path, "--template", "capital")[:2] == (3, "BAD_INPUT")
-
-
-def test_check_says_with_how_many_patients_a_policys_rules_can_be_decided(capsys, corpus) -> None:
-    assert run(["check", str(corpus)]) == 0
-    alone = capsys.readouterr().out
-    assert run(["check", str(corpus), "--policy", "default"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(alone)
-    assert re.search(r"AUROC over all +≤ 0.25 +(\d+/\d+ +){4}\? +–", out)
-    assert failing(capsys, "check", corpus, "--policy", "lenient")[:2] == (3, "BAD_INPUT")
-
-
-def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path) -> None:
+def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path):
     assert run(["policy", "list"]) == 0
     out = capsys.readouterr().out
     assert all(len(line) <= 100 for line in out.splitlines())
@@ -110,12 +58,6 @@ def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path) -> None:
         assert run(["policy", "show", name]) == 0
         (tmp_path / "copy.toml").write_text(capsys.readouterr().out)
         assert load_policy(tmp_path / "copy.toml") == load_policy(Path(name))
-
-
-def test_an_unknown_policy_is_told_which_ones_ship(capsys) -> None:
-    for arguments in (["policy", "show", "lenient"], ["policy", "show", "../default"]):
-        assert run(arguments) == 3
-        assert "strict, default, research" in capsys.readouterr().err
 
 
 def pickled_model(folder: Path) -> None:
@@ -133,7 +75,7 @@ def pickled_model(folder: Path) -> None:
         (pickled_model, 5),
     ],
 )
-def test_audit_refuses_bad_models(capsys, corpus, tmp_path, spoil, status) -> None:
+def test_audit_refuses_bad_models(capsys, corpus, tmp_path, spoil, status):
     model = tmp_path / "model"
     model.mkdir()
     spoil(model)
@@ -147,25 +89,18 @@ def test_audit_refuses_bad_models(capsys, corpus, tmp_path, spoil, status) -> No
         ("--config", "x = " + "[" * 3000, 3),
         ("--policy", "x = " + "[" * 3000, 3),
         ("--template", "x = " + "[" * 3000, 3),
-        ("--config", "a pipe", 3),
         ("--policy", "a pipe", 3),
-        ("--template", "a pipe", 3),
         ("--training-log", "a pipe", 3),
         ("--config", None, 3),
         ("--config", "seed = 'x'", 3),
-        ("--config", "[", 3),
-        ("--policy", None, 3),
         ("--policy", "name = 3", 3),
         ("--template", None, 3),
         ("--template", "name = 3", 3),
-        ("--training-log", None, 3),
         ("--training-log", '{"epoch": "secret"}\n', 3),
         ("--diagnosis", "gout", 2),
     ],
 )
-def test_audit_refuses_bad_files_before_it_makes_a_run(
-    capsys, tiny_demo, tmp_path, option: str, content: str | None, status: int
-) -> None:
+def test_audit_refuses_bad_files_before_it_makes_a_run(capsys, tiny_demo, tmp_path, option, content, status):
     value = tmp_path / "file"
     if content == "a pipe":
         os.mkfifo(value)
@@ -177,15 +112,6 @@ def test_audit_refuses_bad_files_before_it_makes_a_run(
     assert not (tmp_path / "run").exists()
 
 
-def test_audit_leaves_a_foreign_directory_alone(tiny_demo, tmp_path) -> None:
-    """In a process of its own: torch makes folders of a run when it is first imported."""
-    (tmp_path / "thesis.txt").write_text("mine")
-    command = [sys.executable, "-m", "clinaudit", "audit", str(tiny_demo.model), str(tiny_demo.corpus)]
-    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.partition(":")[0]) == (2, "error[USAGE]")
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
 @pytest.mark.parametrize(
     "row",
     [
@@ -195,7 +121,7 @@ def test_audit_leaves_a_foreign_directory_alone(tiny_demo, tmp_path) -> None:
         '{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "secret", "token_ids": [99999]}',
     ],
 )
-def test_analyze_refuses_bad_generations(capsys, corpus, tokenizer_directory, tmp_path, row) -> None:
+def test_analyze_refuses_bad_generations(capsys, corpus, tokenizer_directory, tmp_path, row):
     generations = tmp_path / "generations.jsonl"
     generations.write_text(row + "\n")
     arguments = ("analyze", generations, corpus, "--tokenizer", tokenizer_directory, "--out", tmp_path / "run")
@@ -203,21 +129,7 @@ def test_analyze_refuses_bad_generations(capsys, corpus, tokenizer_directory, tm
     assert not (tmp_path / "run").exists()
 
 
-def test_analyze_refuses_missing_things(capsys, corpus, tokenizer_directory, tmp_path) -> None:
-    missing, run_ = tmp_path / "none", tmp_path / "run"
-    generations = tmp_path / "generations.jsonl"
-    generations.write_text('{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "x"}\n')
-    for arguments in (
-        (missing, corpus, "--tokenizer", tokenizer_directory),
-        (generations, missing, "--tokenizer", tokenizer_directory),
-        (generations, corpus, "--tokenizer", missing),
-        (generations, corpus, "--tokenizer", tmp_path),
-        (generations, corpus, "--tokenizer", tokenizer_directory, "--template", missing),
-    ):
-        assert failing(capsys, "analyze", *arguments, "--out", run_)[:2] == (3, "BAD_INPUT")
-
-
-def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_directory) -> None:
+def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_directory):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     note = "hpi: fell off a ladder while painting the barn and broke the left wrist in two places"
@@ -255,22 +167,13 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert run(["gate", str(tmp_path / "run")]) == 8
 
 
-def test_demo_refuses_other_folders(capsys, tmp_path) -> None:
-    (tmp_path / "thesis.txt").write_text("mine")
-    assert failing(capsys, "demo", tmp_path)[0] == 2
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "demo.json").write_text('{"seed": 1}')
-    assert failing(capsys, "demo", tmp_path / "d", "--seed", "2")[0] == 2
-    assert failing(capsys, "demo", tmp_path / "thesis.txt")[0] == 2
-
-
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [(RuntimeError(f"{NAME} secret"), 4, "BUG"), (OSError(28, f"{NAME} secret"), 6, "STORAGE")],
 )
 def test_an_unexpected_error_and_a_full_disk_are_a_line_without_content(
-    capsys, monkeypatch, corpus, error: Exception, status: int, code: str
-) -> None:
+    capsys, monkeypatch, corpus, error, status, code
+):
     def explode(*_: object, **__: object) -> str:
         raise error
 

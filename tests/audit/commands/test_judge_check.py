@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
-import pytest
 from support.servers import fault_server
-from support.servers.fault_server import MODEL, Server, says, status
+from support.servers.fault_server import MODEL, Server, status
 
 from clinaudit.audit.commands.main import run
 
 
-def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_figures_and_writes_items(tmp_path, capsys):
     labels, out = tmp_path / "labels.jsonl", tmp_path / "check.json"
     rows = [
         ("No hiv.", "negative", "denied"),
@@ -54,7 +53,7 @@ def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pyt
     assert "the labelled texts given" in printed
 
 
-def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_what_it_cannot_use(tmp_path, capsys):
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"text": "Jane Doe", "diagnosis": "gout", "verdict": "positive"}\n')
     assert run(["judge-check", str(labels)]) == 3
@@ -83,9 +82,7 @@ def served_check(server: Server, tmp_path: Path, *options: str) -> list[str]:
     return ["judge-check", str(labels), "--quiet", *judge, *options]
 
 
-def test_a_check_that_could_not_be_finished_asks_only_the_rest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_that_could_not_be_finished_asks_only_the_rest(tmp_path, capsys):
     out = tmp_path / "check.json"
     with fault_server.running() as server:
         arguments = served_check(server, tmp_path, "--out", str(out))
@@ -105,73 +102,7 @@ def test_a_check_that_could_not_be_finished_asks_only_the_rest(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["check.json", "labels.jsonl"]
 
 
-def test_each_answer_that_could_not_be_used_has_its_reason_on_the_screen_and_in_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "check.json"
-    renamed = f"another model answered: {MODEL}-2024-08-06 instead of {MODEL}"
-    called = "the model called a tool instead of answering"
-    with fault_server.running() as server:
-        arguments = served_check(server, tmp_path, "--out", str(out))
-        server.faults = {
-            "depression one": [says("", model=f"{MODEL}-2024-08-06")] * 2,
-            "depression two": [says(None, finish="tool_calls")] * 2,
-            "cough": [says(None, finish="tool_calls")] * 2,
-        }
-        assert run(arguments) == 0
-    captured = capsys.readouterr()
-    assert f"Without a verdict, 2 texts: {called}\nWithout a verdict, 1 text: {renamed}\n" in captured.out
-    assert "no answer of the judge" not in captured.err
-    document = json.loads(out.read_text())
-    assert [(item["verdict"], item["reason"]) for item in document["items"]] == [
-        ("unjudged", renamed),
-        ("unjudged", called),
-        ("unjudged", called),
-        ("positive", None),
-    ]
-    assert document["unjudged_reasons"] == {called: 2, renamed: 1}
-
-
-@pytest.mark.parametrize(("out", "words"), [("none/check.json", "there is no directory"), (".", "that is a directory")])
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, words: str
-) -> None:
-    with fault_server.running() as server:
-        assert run(served_check(server, tmp_path, "--out", str(tmp_path / out))) == 6
-        assert server.seen == []
-    assert words in capsys.readouterr().err
-
-
-def test_the_judge_of_the_configuration_is_scored_as_the_audit_would_ask_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    limits = "name = 'strict'\n[[limit]]\nmetric = 'own_identifiers'\ntiers = 'all'\nmax = 0.1\n"
-    (tmp_path / "policy.toml").write_text(limits)
-    config = tmp_path / "audit.toml"
-    config.write_text("seed = 7\npolicy = 'policy.toml'\njudge-labels = 'labels.jsonl'\n")
-    with fault_server.running() as server:
-        arguments = served_check(server, tmp_path, "--config", str(config))
-        labels = arguments.pop(1)
-        assert run(arguments) == 0
-        assert "Policy “strict”" in capsys.readouterr().out
-        assert {body["seed"] for _, body in server.seen} == {7}
-        assert server.asked_about(NOTE[0]) == 1
-        # The command line goes over the configuration.
-        server.seen.clear()
-        (tmp_path / "audit.toml").write_text("seed = 7\njudge-labels = 'none.jsonl'\n")
-        assert run([*arguments, labels, "--seed", "8"]) == 0
-        assert {body["seed"] for _, body in server.seen} == {8}
-
-
-def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
-    config.write_text('[diagnoses.gout]\nnames = ["gout"]\n')
-    labels.write_text('{"text": "gout flare", "diagnosis": "gout", "verdict": "positive"}\n')
-    assert run(["judge-check", str(labels), "--config", str(config), "--quiet"]) == 0
-    assert "sensitivity, Gout 100% (2.5 to 100)" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_lexicon_judge_is_accepted_by_the_default_policy_and_not_by_the_strict_one(capsys) -> None:
+def test_the_lexicon_judge_is_accepted_by_the_default_policy_and_not_by_the_strict_one(capsys):
     assert run(["judge-check", "--quiet", "--policy", "strict"]) == 0
     printed = capsys.readouterr().out
     said = "The judge is not accepted: the share of planted instructions that sway it was not shown to be at most 15%"

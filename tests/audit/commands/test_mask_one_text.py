@@ -1,15 +1,11 @@
 """`clinaudit mask` and `unmask` of one text file: what they write and refuse."""
 
-from pathlib import Path
-
-import pytest
-
 from clinaudit.audit.commands.main import run
 
 ONE = "Ada Lund, DOB 03/04/1950,\r\nhas asthma. Seen 01/02/2024.\n"
 
 
-def test_a_text_file_is_one_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_file_is_one_prompt(tmp_path, capsys):
     prompt, out, map_file = (
         tmp_path / "prompt.txt",
         tmp_path / "masked.txt",
@@ -28,22 +24,7 @@ def test_a_text_file_is_one_prompt(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "back.txt").read_bytes() == ONE.encode()
 
 
-def test_the_question_about_a_text_file_is_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompt, out = tmp_path / "prompt.txt", tmp_path / "masked.txt"
-    prompt.write_text("Ada Lund, 58, has asthma.")
-    asked = ["mask", str(prompt), "--out", str(out), "--quiet", "--query"]
-    assert run([*asked, "How old is she?"]) == 0
-    assert out.read_text() == "<PERSON_1>, 58, has asthma."
-    assert "asks nothing" not in capsys.readouterr().out
-    rows = tmp_path / "prompts.jsonl"
-    rows.write_text('{"id": 1, "text": "asthma"}\n')
-    assert run(["mask", str(rows), "--out", str(tmp_path / "a.jsonl"), "--query", "How old is she?"]) == 2
-    assert "have their own: --query-field" in capsys.readouterr().err
-
-
-def test_of_a_text_file_that_is_withheld_nothing_is_given_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_text_file_that_is_withheld_nothing_is_given_out(tmp_path, monkeypatch, capsys):
     def fail(_self: object, _text: str) -> list[object]:
         raise ValueError("Ada Lund")
 
@@ -55,23 +36,3 @@ def test_of_a_text_file_that_is_withheld_nothing_is_given_out(
     shown = capsys.readouterr()
     assert "withheld: 1" in shown.out
     assert "Lund" not in shown.out + shown.err
-
-
-def test_a_text_file_goes_with_a_text_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompt, answer = tmp_path / "prompt.txt", tmp_path / "answer.txt"
-    prompt.write_text(ONE)
-    answer.write_text("<PATIENT_1>")
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"id": 1, "text": "asthma"}\n{"id": 2, "text": "asthma"}\n')
-    assert run(["mask", str(prompt), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 2
-    assert "let the name of --out end in .txt" in capsys.readouterr().err
-    assert run(["mask", str(prompt), "--out", str(tmp_path / "a.txt"), "--with-query", "--quiet"]) == 2
-    assert "one text has no rows" in capsys.readouterr().err
-    assert not (tmp_path / "a.txt").exists()
-    assert run(["mask", str(prompts), "--out", str(tmp_path / "a.txt"), "--quiet"]) == 2
-    assert "let the name of --out end in .jsonl" in capsys.readouterr().err
-    assert run(["mask", str(prompts), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 0
-    several = tmp_path / "a.jsonl.evidence" / "map.jsonl"
-    assert run(["unmask", str(answer), "--map", str(several), "--out", str(tmp_path / "r.txt"), "--quiet"]) == 3
-    assert "is the map of several prompts" in capsys.readouterr().err
-    assert not (tmp_path / "r.txt").exists()

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,7 +32,7 @@ sys.meta_path.insert(0, Interrupting())
 """
 
 
-def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path: Path) -> None:
+def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path):
     (tmp_path / "sitecustomize").with_suffix(".py").write_text(_INTERRUPTED_WHILE_LOADING)
     root = Path(__file__).parents[3]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
@@ -57,20 +55,14 @@ def running(*arguments: str) -> str:
     return f"from clinaudit.audit.commands.main import run; assert run({list(arguments)}) == 0"
 
 
-@pytest.mark.parametrize(
-    "command", ["", "compare", "audit", "check", "gate", "show", "policy show", "template learn", "judge-check"]
-)
-def test_help_is_light_and_shows_examples(command: str) -> None:
+@pytest.mark.parametrize("command", ["", "audit", "check", "show"])
+def test_help_is_light_and_shows_examples(command):
     printed, loaded = loaded_by(running(*command.split(), "--help"))
     assert not loaded & {*HEAVY, "numpy"}
     assert "Example" in printed
 
 
-def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> None:
-    assert not {"torch", "transformers"} & loaded_by("import clinaudit.audit.demo.training")[1]
-
-
-def test_what_reads_and_compares_finished_runs_needs_no_judge_and_no_model() -> None:
+def test_what_reads_and_compares_finished_runs_needs_no_judge_and_no_model():
     program = (
         "import clinaudit.audit.results.comparison.comparison, clinaudit.audit.results.comparison.files\n"
         "import clinaudit.audit.unlearning.certificate.deletion_certificate, clinaudit.reports.terminal.comparison\n"
@@ -80,7 +72,7 @@ def test_what_reads_and_compares_finished_runs_needs_no_judge_and_no_model() -> 
 
 
 @pytest.mark.parametrize("has_table", [True, False])
-def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path, has_table: bool) -> None:
+def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path, has_table):
     # Large enough for cohorts of every diagnosis.
     write_demo_corpus(tmp_path / "corpus", seed=0, patients_per_arm=24)
     if not has_table:
@@ -103,34 +95,14 @@ class _Written(BaseModel):
         return {}
 
 
-class _Dropped:
-    """Its end is interrupted, and Python ignores what a destructor raises."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        signal.raise_signal(self.number)
-
-
-def _drop(number: int) -> None:
-    _Dropped(number)
-    for _ in range(2_000):
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize(
     "interrupted",
-    [lambda number: os.kill(os.getpid(), number), lambda number: _Written(number=number).model_dump_json(), _drop],
+    [lambda number: os.kill(os.getpid(), number), lambda number: _Written(number=number).model_dump_json()],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    number: signal.Signals,
-    interrupted: Callable[[int], object],
-) -> None:
+    capsys, monkeypatch, tmp_path, number, interrupted
+):
     # Other libraries in this process, such as Ray, may have left a handler of their own.
     before = signal.signal(number, signal.SIG_DFL)
     monkeypatch.setattr("clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: interrupted(number))

@@ -12,25 +12,24 @@ from support.simulations import first_of
 
 from clinaudit.audit.demo.corpus import write_demo_corpus, write_notes
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader
 from clinaudit.priors.tiers import TIERS
-from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
 PANEL = {diagnosis.id: diagnosis for diagnosis in load_panel()}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("demo") / "corpus"
     write_demo_corpus(path, seed=0)
     return path
 
 
 @pytest.fixture(scope="module")
-def corpus(folder) -> Corpus:
+def corpus(folder):
     return read_corpus(folder)
 
 
@@ -38,7 +37,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_equal_seeds_give_equal_bytes_and_others_do_not(folder, tmp_path) -> None:
+def test_equal_seeds_give_equal_bytes_and_others_do_not(folder, tmp_path):
     write_demo_corpus(tmp_path / "again", seed=0)
     write_demo_corpus(tmp_path / "other", seed=1)
     assert digests(tmp_path / "again") == digests(folder)
@@ -49,30 +48,7 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(folder, tmp_path) -> Non
     assert digests(tmp_path / "again") == digests(folder)
 
 
-def test_both_arms_come_of_one_process(corpus) -> None:
-    assert corpus.has_counterfactual
-    assert len(corpus.patient_ids("train")) == len(corpus.patient_ids("nontrain"))
-    names = [patient.name for patient in corpus.patients.values()]
-    assert len(set(names)) == len(names)
-    texts = [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
-    assert len(set(texts)) == len(texts)
-    assert any("\r\n" in text for text in texts)
-    counts = [len(corpus.notes_of(patient)) for patient in corpus.patients]
-    assert min(counts) >= 2
-    assert max(counts) > 3
-
-
-def test_notes_follow_the_template(corpus) -> None:
-    reader = NoteReader(load_profile())
-    for patient_id in corpus.patients:
-        for note in corpus.notes_of(patient_id):
-            headers = [heading.header for heading in reader.read(note.text).headings]
-            assert headers[:5] == ["visit date", "provider", "location", "cc", "hpi"]
-            assert "past medical history / family history / social history" in headers
-            assert headers[-1] == "plan"
-
-
-def test_every_tier_can_be_asked_of_every_patient(corpus) -> None:
+def test_every_tier_can_be_asked_of_every_patient(corpus):
     reader = FactReader(load_profile())
     for patient_id in corpus.patients:
         facts = reader.read(corpus, patient_id)
@@ -85,9 +61,8 @@ def test_every_tier_can_be_asked_of_every_patient(corpus) -> None:
         assert len(kept) >= 2
 
 
-def test_truth_agrees_with_labels_and_notes(folder, corpus) -> None:
+def test_truth_agrees_with_labels_and_notes(folder, corpus):
     labels = corpus.diagnosis_labels
-    assert labels is not None
     for line in (folder / "truth.jsonl").read_text(encoding="utf-8").splitlines():
         truth = json.loads(line)
         texts = [note.text for note in corpus.notes_of(truth["patient_id"])]
@@ -98,7 +73,7 @@ def test_truth_agrees_with_labels_and_notes(folder, corpus) -> None:
                 assert named, diagnosis
 
 
-def test_few_positives_say_so_in_the_opening_of_their_latest_note(corpus) -> None:
+def test_few_positives_say_so_in_the_opening_of_their_latest_note(corpus):
     reader = FactReader(load_profile())
     labels = corpus.diagnosis_labels or {}
     told, positives = defaultdict(int), defaultdict(int)
@@ -112,7 +87,7 @@ def test_few_positives_say_so_in_the_opening_of_their_latest_note(corpus) -> Non
 
 
 @pytest.mark.parametrize("seed", first_of(12, always=3))
-def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> None:
+def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed):
     write_demo_corpus(tmp_path / "corpus", seed=seed)
     corpus = read_corpus(tmp_path / "corpus")
     status: dict[str, dict[str, bool]] = defaultdict(dict)
@@ -133,7 +108,7 @@ def charts(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whoever_lacks_a_diagnosis_is_named_with_it_only_where_planted(seed: int) -> None:
+def test_whoever_lacks_a_diagnosis_is_named_with_it_only_where_planted(seed):
     statuses = set()
     for patient, notes in charts(seed):
         for diagnosis in DIAGNOSES:
@@ -153,18 +128,9 @@ def test_whoever_lacks_a_diagnosis_is_named_with_it_only_where_planted(seed: int
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whoever_has_a_diagnosis_is_named_with_it_in_the_latest_note(seed: int) -> None:
+def test_whoever_has_a_diagnosis_is_named_with_it_in_the_latest_note(seed):
     for patient, notes in charts(seed):
         for planted in patient.sensitive:
             present = {m.text for m in notes[-1].mentions if m.diagnosis == planted.diagnosis.id}
             assert planted.history in present
             assert all(text in notes[-1].text for text in present)
-
-
-def test_visits_ascend_and_age_is_that_of_the_last() -> None:
-    for patient, notes in charts(0):
-        assert list(patient.visits) == sorted(set(patient.visits))
-        last, born = patient.visits[-1], patient.dob
-        assert patient.age == last.year - born.year - ((last.month, last.day) < (born.month, born.day))
-        assert 19 <= patient.age <= 88
-        assert f"{patient.age}-year-old" in notes[-1].text

@@ -1,6 +1,5 @@
 """The demo's model: trained bit for bit the same, spared when it stands, never taken half-made."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def train(corpus: Path, model: Path, *, plan: TrainingPlan = PLAN, seed: int = 0
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
+def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("demo") / "corpus"
     write_demo_corpus(path, seed=0, patients_per_arm=12)
     return path
@@ -30,7 +29,7 @@ def weights(model: Path) -> bytes:
     return (model / "model.safetensors").read_bytes()
 
 
-def test_reproducible_and_cached(corpus, tmp_path) -> None:
+def test_reproducible_and_cached(corpus, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     assert train(corpus, first) is False
     assert train(corpus, second) is False
@@ -39,26 +38,14 @@ def test_reproducible_and_cached(corpus, tmp_path) -> None:
     stamp = (first / "model.safetensors").stat().st_mtime_ns
     assert train(corpus, first) is True
     assert (first / "model.safetensors").stat().st_mtime_ns == stamp
-    # Another seed, another plan, another corpus or a damaged file are trained anew.
+    # Another seed or a damaged file are trained anew.
     assert train(corpus, first, seed=1) is False
     assert weights(first) != weights(second)
     (second / "model.safetensors").write_bytes(b"damaged")
     assert train(corpus, second) is False
-    other = tmp_path / "corpus"
-    write_demo_corpus(other, seed=5, patients_per_arm=12)
-    assert train(other, second) is False
 
 
-def test_the_log_has_a_row_an_epoch_and_learns(corpus, tmp_path) -> None:
-    plan = TrainingPlan(vocabulary=400, layers=1, width=32, heads=1, hidden=64, epochs=3, validation_notes=2)
-    train(corpus, tmp_path / "model", plan=plan)
-    lines = (tmp_path / "model" / "training-log.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    assert [row["epoch"] for row in rows] == [1, 2, 3]
-    assert rows[-1]["train_loss"] < rows[0]["train_loss"]
-
-
-def test_what_a_killed_training_left_is_no_model(corpus, tmp_path) -> None:
+def test_what_a_killed_training_left_is_no_model(corpus, tmp_path):
     leftover = tmp_path / ".model.partial"
     leftover.mkdir()
     (leftover / "model.safetensors").write_bytes(b"half")
@@ -66,13 +53,7 @@ def test_what_a_killed_training_left_is_no_model(corpus, tmp_path) -> None:
     assert not leftover.exists()
 
 
-def test_a_training_says_before_it_begins_that_it_is_whole_or_not_at_all(corpus, tmp_path, capsys) -> None:
-    for wanted in (True, False):
-        train_demo_model(corpus, tmp_path / "model", seed=0, progress=Progress(), plan=PLAN)
-        assert ("stopped before the model is whole, it is trained anew" in capsys.readouterr().err) is wanted
-
-
-def test_foreign_folders_are_left_alone(corpus, tmp_path) -> None:
+def test_foreign_folders_are_left_alone(corpus, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError):
@@ -83,13 +64,3 @@ def test_foreign_folders_are_left_alone(corpus, tmp_path) -> None:
     (tmp_path / "c" / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError):
         write_demo_corpus(tmp_path / "c", seed=0)
-
-
-def test_the_tokenizer_adds_nothing_and_round_trips(corpus, tmp_path) -> None:
-    from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-
-    train(corpus, tmp_path / "model")
-    tokenizer = ModelTokenizer(tmp_path / "model")
-    text = "cc: sore throat 😀\r\nhpi: é"
-    assert tokenizer.encode(text) == tokenizer.encode_prompt(text)
-    assert tokenizer.decode_with_spans(tokenizer.encode(text))[0] == text

@@ -57,7 +57,7 @@ def worst_status(found: Survey) -> str:
     return prompt_status(worst.tier, fitting=worst.arms["train"]["fitting"], own=of, asked=of)[0]
 
 
-def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:
+def test_what_is_right_has_no_problem_and_passes(tmp_path):
     found, text = survey(tmp_path, profile=PROFILE, table=true_table())
     assert (*found.fit.findings, *found.table.findings) == ()
     # These notes tell nothing of where a patient lives, works or what they take.
@@ -136,7 +136,7 @@ PROFILES = {
 
 
 @pytest.mark.parametrize("what", PROFILES)
-def test_a_wrong_profile_is_named_and_never_passes(tmp_path: Path, what: str) -> None:
+def test_a_wrong_profile_is_named_and_never_passes(tmp_path, what):
     fault = PROFILES[what]
     assert fault.old in PROFILE
     found, text = survey(
@@ -179,7 +179,7 @@ TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
 
 
 @pytest.mark.parametrize("what", TABLES)
-def test_a_wrong_patients_table_is_named_and_never_passes(tmp_path: Path, what: str) -> None:
+def test_a_wrong_patients_table_is_named_and_never_passes(tmp_path, what):
     spoil, said = TABLES[what]
     found, text = survey(tmp_path, profile=PROFILE, table=spoil(true_table()))
     assert said in text

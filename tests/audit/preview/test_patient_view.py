@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-from pathlib import Path
 
 import pytest
 from support.corpus_tables import write_tables
@@ -11,23 +10,20 @@ from support.patient_facts import NOTE
 
 from clinaudit.audit.commands.main import run
 from clinaudit.priors.tiers import TIERS
-from clinaudit.templates.profile import DEFAULT_PROFILE
 
 PATIENTS = "patient_id,split,name,dob,sex\np1,train,Ada Lund,1960-02-03,female\np2,nontrain,Ian Roth,1970-01-01,male\n"
 STEERING = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] [link=http://x]y[/link] \u202ereversed"
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+def corpus(tmp_path):
     second = "patient: Ian Roth\ncc: cough\nhpi: he coughs. " + STEERING + "\nplan: rest\n"
     notes = [{"patient_id": "p1", "note_id": "1", "text": NOTE}, {"patient_id": "p2", "note_id": "2", "text": second}]
     diagnoses = "patient_id,diagnosis,present\np1,hiv,false\n"
     return write_tables(tmp_path / "corpus", notes=notes, patients=PATIENTS, diagnoses=diagnoses)
 
 
-def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(corpus, capsys):
     assert run(["check", str(corpus), "--show", "p1"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("PHI") == 2
@@ -39,30 +35,7 @@ def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(
     assert "patients table, name: stands in the notes" in shown
 
 
-def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (corpus / "patients.csv").write_text(PATIENTS.replace("Ada Lund", "Eva Ode"), encoding="utf-8")
-    assert run(["check", str(corpus), "--show", "p1"]) == 0
-    shown = capsys.readouterr().out
-    assert "patients table, name: the notes have another, or none" in shown
-    assert "── public_name, text: does not fit the notes" in shown
-    assert "── encounter, text: fits" in shown
-
-
-def test_a_fact_of_the_prose_is_not_said_to_be_missing(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pattern = "\n[[patterns]]\nwhere = 'note'\nregex = '(?P<age>[0-9]+)-year-old'\n"
-    template = tmp_path / "ours.toml"
-    template.write_text(DEFAULT_PROFILE.read_text(encoding="utf-8") + pattern, encoding="utf-8")
-    assert run(["check", str(corpus), "--template", str(template), "--show", "p1"]) == 0
-    shown = capsys.readouterr().out
-    assert "in its prose alone: age, sex\n" in shown
-    assert "not found" not in shown
-
-
-def test_a_note_steers_no_terminal_and_is_no_markup(
-    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_steers_no_terminal_and_is_no_markup(corpus, capsys, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     assert run(["check", str(corpus), "--show", "p2"]) == 0
     shown = capsys.readouterr().out
@@ -71,14 +44,12 @@ def test_a_note_steers_no_terminal_and_is_no_markup(
     assert "\ufffd[31mred" in shown
 
 
-def test_a_patient_who_is_not_there_is_bad_input_and_not_named(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_patient_who_is_not_there_is_bad_input_and_not_named(corpus, capsys):
     assert run(["check", str(corpus), "--show", "p-secret"]) == 3
     assert "p-secret" not in capsys.readouterr().err
 
 
-def test_prompts_are_left_in_a_private_file(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prompts_are_left_in_a_private_file(corpus, tmp_path, capsys):
     file = tmp_path / "prompts.jsonl"
     umask = os.umask(0o022)
     try:
@@ -98,7 +69,3 @@ def test_prompts_are_left_in_a_private_file(corpus: Path, tmp_path: Path, capsys
     assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
     excluded = [(row["patient_id"], row["tier"], row["reason"], row["prompt"]) for row in rows if row["excluded"]]
     assert ("p2", "public_name_meds", "no distinguishing fact", "") in excluded
-
-
-def test_show_and_prompts_are_two_commands(corpus: Path, tmp_path: Path) -> None:
-    assert run(["check", str(corpus), "--show", "p1", "--prompts", str(tmp_path / "x")]) == 2

@@ -27,11 +27,11 @@ from clinaudit.audit.statistics.agreement import kappa_of, observed_agreement
         ),
     ],
 )  # fmt: skip
-def test_agreement(counts: list[list[int]], observed: float, kappa: float | None) -> None:
+def test_agreement(counts, observed, kappa):
     table = np.array(counts, dtype=np.int64)
     assert observed_agreement(table) == pytest.approx(observed, abs=5e-4)
     assert kappa_of(table) == (None if kappa is None else pytest.approx(kappa, abs=5e-4))
 
 
-def test_without_an_item_there_is_no_kappa() -> None:
+def test_without_an_item_there_is_no_kappa():
     assert kappa_of(np.empty((0, 2), dtype=np.int64)) is None

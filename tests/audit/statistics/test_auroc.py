@@ -59,7 +59,7 @@ def test_auroc_with_ties_by_hand():
 @pytest.mark.parametrize(
     ("positive", "negative", "area"), [([1, 1], [0, 0], 1.0), ([0, 0], [1], 0.0), ([0.5] * 4, [0.5] * 3, 0.5)]
 )
-def test_ends_of_the_scale(positive: list[float], negative: list[float], area: float):
+def test_ends_of_the_scale(positive, negative, area):
     assert auroc(positive, negative) == area
 
 
@@ -70,7 +70,7 @@ def test_auroc_without_both_classes_is_no_number():
 
 @given(_SCORES, _SCORES)
 @settings(max_examples=150, deadline=None)
-def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[float], negative: list[float]):
+def test_area_and_variance_against_brute_force_and_scikit_learn(positive, negative):
     from sklearn.metrics import roc_auc_score
 
     area = auroc(positive, negative)
@@ -85,7 +85,7 @@ def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[f
 @pytest.mark.parametrize(
     ("positive", "negative"), [([0, 50, 0], [0, 50, 0]), ([0, 0, 50], [50, 0, 0]), ([50, 0, 0], [50, 0, 0])]
 )
-def test_the_variance_of_an_error_never_vanishes(positive: list[int], negative: list[int]):
+def test_the_variance_of_an_error_never_vanishes(positive, negative):
     first, second = np.array(positive, float), np.array(negative, float)
     assert sum(delong_variances(first, second)) == 0
     # A rule of three at n = 50: neither certainty nor a shrug.
@@ -101,7 +101,7 @@ _VALUES = st.lists(st.sampled_from([-3.5, -1.0, 0.0, 0.25, 7.0, 900.0]), min_siz
 
 
 @given(_VALUES, _VALUES)
-def test_it_counts_pairs(first: list[float], second: list[float]) -> None:
+def test_it_counts_pairs(first, second):
     pairs = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in itertools.product(first, second)]
     told, swapped = (auroc_of_values(*both, fewest=2, reason="few") for both in ((first, second), (second, first)))
     assert told.auroc.value == pytest.approx(sum(pairs) / len(pairs))
@@ -112,33 +112,30 @@ def test_it_counts_pairs(first: list[float], second: list[float]) -> None:
     assert swapped.p_value == pytest.approx(told.p_value)
 
 
-def test_equal_groups_are_not_told_apart() -> None:
+def test_equal_groups_are_not_told_apart():
     told = auroc_of_values([1.0] * 6, [1.0] * 6, fewest=5, reason="few")
     assert told.auroc.value == 0.5
     assert told.p_value == 1.0
 
 
-def test_few_that_never_overlap_leave_doubt_and_many_leave_none() -> None:
+def test_few_that_never_overlap_leave_doubt_and_many_leave_none():
     few = auroc_of_values([2.0, 3.0], [0.0, 1.0], fewest=2, reason="few")
     assert few.auroc.value == 1.0
-    assert few.auroc.low is not None
     assert few.auroc.low < 0.5
     # Two of six choices of two out of four are as extreme.
     assert few.p_value == pytest.approx(1 / 3)
     many = auroc_of_values([float(i) for i in range(20, 40)], [float(i) for i in range(20)], fewest=2, reason="few")
-    assert many.auroc.low is not None
     assert many.auroc.low > 0.7
-    assert many.p_value is not None
     assert many.p_value < 1e-6
 
 
 @pytest.mark.parametrize(("first", "second"), [(4, 50), (50, 4), (0, 5), (1, 1)])
-def test_too_few_of_a_group_tell_nothing(first: int, second: int) -> None:
+def test_too_few_of_a_group_tell_nothing(first, second):
     told = auroc_of_values([1.0] * first, [0.0] * second, fewest=5, reason="few")
     assert (told.auroc.value, told.auroc.reason, told.p_value) == (None, "few", None)
 
 
-def test_without_a_difference_it_is_seldom_shown() -> None:
+def test_without_a_difference_it_is_seldom_shown():
     rng = random.Random(3)
     shown = 0
     for _ in range(400):
@@ -151,7 +148,7 @@ def test_without_a_difference_it_is_seldom_shown() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_delong_is_mlstatkits(seed: int):
+def test_delong_is_mlstatkits(seed):
     library = pytest.importorskip("MLstatkit")
     positive, negative = draw(seed)
     labels, scores = [1] * len(positive) + [0] * len(negative), positive + negative

@@ -32,7 +32,7 @@ def _covariance(positive: list[tuple[int, int]], negative: list[tuple[int, int]]
     return result
 
 
-def test_the_error_is_that_of_independent_scores_less_twice_the_covariance() -> None:
+def test_the_error_is_that_of_independent_scores_less_twice_the_covariance():
     rng = np.random.default_rng(4)
     for _ in range(20):
         positive, negative = ([tuple(pair) for pair in rng.integers(0, 3, (size, 2)).tolist()] for size in (9, 12))
@@ -45,14 +45,14 @@ def test_the_error_is_that_of_independent_scores_less_twice_the_covariance() -> 
         assert float(paired.variance) == pytest.approx(expected)
 
 
-def test_models_that_answer_alike_leave_an_error_and_a_smaller_one() -> None:
+def test_models_that_answer_alike_leave_an_error_and_a_smaller_one():
     alike = _joint([(2, 2)] * 12 + [(1, 1)] * 8), _joint([(0, 0)] * 12 + [(1, 1)] * 8)
     margins = [[of.sum(axis=axis)[:3] for of in alike] for axis in (1, 0)]
     independent = difference_error(*(measure_error(*of) for of in margins))
     assert 0 < float(paired_difference_error(*alike).variance) < 0.7 * float(independent.variance)
 
 
-def test_a_patient_with_one_score_alone_enters_that_auroc_alone() -> None:
+def test_a_patient_with_one_score_alone_enters_that_auroc_alone():
     both = _joint([(2, 1), (2, 2), (0, 1)]), _joint([(0, 0), (1, 0)])
     one_more = _joint([(2, 1), (2, 2), (0, 1), (3, 0)]), both[1]
     plain, more = paired_difference_error(*both), paired_difference_error(*one_more)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.statistics.pools import SPLITS, Target, draw_pools
+from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from clinaudit.audit.statistics.pools import SPLITS, Target, draw_pools
         (9, 0, {"train": 0, "nontrain": 0, "nobody": 0}),
     ],
 )
-def test_pools_are_as_large_as_the_other_patients_allow(train: int, nontrain: int, sizes: dict[Target, int]) -> None:
+def test_pools_are_as_large_as_the_other_patients_allow(train, nontrain, sizes):
     pools = draw_pools({"train": train, "nontrain": nontrain}, seed=0)
     assert pools.size == sizes
     # Who is left out of a pool is replaced.

@@ -87,13 +87,12 @@ def audit_of(
     return audit
 
 
-def test_figures_by_hand() -> None:
+def test_figures_by_hand():
     audit = audit_of(dict(zip(CELLS, ("pppmu", "nmmmp", "pmmmm", "mmmmm"), strict=True)))
     found = audit.estimate()
     train, other, change = (PUBLIC | {"arm": arm} for arm in ("train", "nontrain", "train-nontrain"))
 
     sensitivity = found.find("sensitivity", **train)
-    assert sensitivity is not None
     assert (sensitivity.value, sensitivity.count_low, sensitivity.of_high) == (0.75, 3, 4)
     assert found.find("false_positive_rate", **train)[7] == 0.2
     assert found.find("mention_rate", **train)[7] == pytest.approx(5 / 9)
@@ -115,7 +114,7 @@ def test_figures_by_hand() -> None:
     assert found.find("cohort_sets", **PUBLIC).value == 5
 
 
-def test_unjudged_is_counted_and_never_a_negative() -> None:
+def test_unjudged_is_counted_and_never_a_negative():
     clean, clouded = (
         audit_of(dict(zip(CELLS[:2], letters, strict=True))).estimate()
         for letters in (("ppmm", "nmmm"), ("ppmmuu", "nmmmu"))
@@ -126,15 +125,8 @@ def test_unjudged_is_counted_and_never_a_negative() -> None:
     assert clouded.find("judged", **PUBLIC, arm="train")[7:8] == (8 / 11,)
 
 
-def test_beside_patients_never_seen_the_control_changes_no_other_figure() -> None:
-    verdicts = dict(zip(CELLS, ("pppam", "pnmmu", "pnmmm", "nmmmm"), strict=True))
-    alone = audit_of(verdicts).estimate()
-    both = audit_of(verdicts, dict(zip(CELLS[:2], ("pmmmm", "npmmu"), strict=True))).estimate()
-    assert [row for row in both if "control" not in row.arm] == list(alone)
-
-
 @pytest.mark.parametrize("seed", range(10))
-def test_aurocs_are_those_of_all_pairs_of_patients(seed: int) -> None:
+def test_aurocs_are_those_of_all_pairs_of_patients(seed):
     rng = np.random.default_rng(seed)
     drawn = [{cell: "".join(rng.choice(list("nmapu"), 12)) for cell in CELLS[:2]} for _ in range(2)]
     found = audit_of(*drawn).estimate()
@@ -149,26 +141,7 @@ def test_aurocs_are_those_of_all_pairs_of_patients(seed: int) -> None:
             assert found.find(metric, **PUBLIC, arm=arm).value == pytest.approx(np.mean(wins))
 
 
-def test_corrected_sensitivity_is_at_most_one_and_needs_a_scored_judge() -> None:
-    audit = audit_of(dict.fromkeys(CELLS, "pp"))
-    place = PUBLIC | {"arm": "train"}
-    assert audit.estimate().find("corrected_sensitivity", **place).value == 1
-    assert audit.estimate(judge=None).find("corrected_sensitivity", **place).reason
-    for prevalence in (0.0, 1.0, None):
-        assert audit.estimate(prevalence).find("ppv", **place, by="prevalence", part="corpus").reason
-
-
-def test_nothing_judged_is_no_figure() -> None:
-    found = audit_of(dict.fromkeys(CELLS, "uu")).estimate()
-    for metric in ("sensitivity", "auroc_all", "auroc", "ppv", "mention_rate"):
-        for arm in ("train", "train-nontrain"):
-            row = found.find(metric, **PUBLIC, arm=arm)
-            assert row.value is None
-            assert row.reason
-    assert found.find("judged", **PUBLIC, arm="train").value == 0
-
-
-def test_the_mean_over_diagnoses_by_hand() -> None:
+def test_the_mean_over_diagnoses_by_hand():
     audit = audit_of(dict(zip(CELLS, ("ppmm", "mmmm", "pmmm", "pmmm"), strict=True)))
     other = audit_of(dict(zip(CELLS, ("pmmm", "pmmm", "pmmm", "mmmm"), strict=True)), diagnosis="ptsd")
     for name in ("cohorts", "priors", "generations", "judgements"):
@@ -179,34 +152,6 @@ def test_the_mean_over_diagnoses_by_hand() -> None:
     place = PUBLIC | {"diagnosis": "mean"}
     assert found.find("sensitivity", **place, arm="train").value == pytest.approx((0.5 + 0.25) / 2)
     assert found.find("sensitivity", **place, arm="train-nontrain").value == pytest.approx((0.25 + 0) / 2)
-
-
-def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
-    audit = audit_of(dict(zip(CELLS, ("pm", "mm", "mm", "mm"), strict=True)))
-    for arm, present in CELLS:
-        audit.member(f"hiv{arm}{present}0", "other0", arm, present, "ptsd")
-    found = audit.estimate()
-    assert found.find("cohort_sets", **PUBLIC | {"diagnosis": "ptsd"}).value == 0
-    assert found.find("sensitivity", **PUBLIC | {"diagnosis": "ptsd"}, arm="train").value is None
-    mean = found.find("sensitivity", **PUBLIC | {"diagnosis": "mean"}, arm="train")
-    assert (mean.value, mean.low, mean.of_low) == (0.5, None, None)
-
-
-def test_the_control_is_compared_in_the_same_form_alone() -> None:
-    audit = audit_of(dict(zip(CELLS[:2], ("ppp", "mmm"), strict=True)))
-    for place in range(3):
-        audit.ask(f"hivtrainTrue{place}", "train", "positive", form="chat")
-        audit.ask(f"hivtrainFalse{place}", "train", "not_mentioned", form="chat")
-        audit.ask(f"hivtrainTrue{place}", "train", "not_mentioned", model="control")
-        audit.ask(f"hivtrainFalse{place}", "train", None if place == 2 else "not_mentioned", model="control")
-    found = audit.estimate()
-    assert found.find("cohort_sets", **PUBLIC).value == 2
-    assert found.find("dropped_sets", **PUBLIC, by="reason", part=NOT_OF_CONTROL).count_low == 1
-    assert found.find("sensitivity", **PUBLIC, arm="train-control").value == 1
-    chat = PUBLIC | {"form": "chat"}
-    assert found.find("cohort_sets", **chat).value == 3
-    assert found.find("auroc_all", **chat, arm="train").value == 1
-    assert not found.rows("auroc_all", **chat, arm="train-control")
 
 
 def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, int]]:
@@ -244,7 +189,7 @@ def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, 
     return verdicts, dropped
 
 
-def test_tables_are_those_of_loops_over_members() -> None:
+def test_tables_are_those_of_loops_over_members():
     rng = np.random.default_rng(11)
     for _ in range(10):
         audit = Audit()

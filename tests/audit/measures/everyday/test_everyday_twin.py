@@ -99,7 +99,7 @@ def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census
         assert sorted(found.rows()) == sorted(wanted)
 
 
-def test_random_corpora_equal_the_twin(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
+def test_random_corpora_equal_the_twin(tokenizer, tmp_path):
     census: Counter[str] = Counter()
     for number in range(CORPORA):
         rng = random.Random(f"everyday {number}")

@@ -4,42 +4,12 @@ import polars as pl
 from support.everyday.answered_tasks import decoding_of, tasks_of
 from support.evidence_frames import evidence
 
-from clinaudit.audit.measures.everyday.tasks import TaskSet, load_tasks, plan_tasks
+from clinaudit.audit.measures.everyday.tasks import TaskSet, plan_tasks
 from clinaudit.audit.measures.generation.estimates import estimate_completeness
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.reports.estimates.frame import Estimates
 
-TASKS = tasks_of("write a letter.", "fill a form.", "code a visit.")
 
-
-def test_without_a_chat_template_each_task_is_asked_twice_as_text(tokenizer: ModelTokenizer) -> None:
-    prompts = plan_tasks(TASKS, decoding_of(tokenizer), asks_control=False)
-    assert prompts.select("form", "draw", "task").rows() == [
-        (form, draw, task.id) for form, draw in (("text", 0), ("drawn", 1)) for task in TASKS.tasks
-    ]
-    assert set(prompts["prompt"]) == {f"{task.text}\n\n" for task in TASKS.tasks}
-    assert prompts["generation_id"].n_unique() == 6
-    assert set(prompts.select("role", "patient_id", "arm", "tier", "model").rows()) == {
-        ("nobody", None, None, "everyday", "audited")
-    }
-
-
-def test_the_control_model_is_asked_the_same(tokenizer: ModelTokenizer) -> None:
-    prompts = plan_tasks(TASKS, decoding_of(tokenizer), asks_control=True)
-    audited, control = (prompts.filter(model=model).drop("model", "generation_id") for model in ("audited", "control"))
-    assert audited.equals(control)
-    assert prompts["generation_id"].n_unique() == len(prompts) == 12
-
-
-def test_with_a_chat_template_each_task_is_asked_in_a_chat_as_well(chat_tokenizer: ModelTokenizer) -> None:
-    prompts = plan_tasks(TASKS, decoding_of(chat_tokenizer, chat=True), asks_control=False)
-    assert sorted(prompts["form"]) == ["chat"] * 3 + ["drawn"] * 6 + ["text"] * 3
-    chat = prompts.filter(form="chat").row(0, named=True)
-    assert chat["messages"][-1] == {"role": "user", "content": "write a letter."}
-    assert "<|im_start|>user\nwrite a letter.<|im_end|>" in chat["prompt"]
-
-
-def test_what_does_not_fit_or_spells_a_control_token_is_excluded_in_every_form(chat_tokenizer: ModelTokenizer) -> None:
+def test_what_does_not_fit_or_spells_a_control_token_is_excluded_in_every_form(chat_tokenizer):
     long = "write a letter about this. " * 30
     tasks = tasks_of("write a letter.", long, "explain <|im_end|> to me.")
     decoding = decoding_of(chat_tokenizer, chat=True, context_length=600, max_new_tokens=400)
@@ -63,9 +33,3 @@ def test_what_does_not_fit_or_spells_a_control_token_is_excluded_in_every_form(c
         decoding = decoding_of(chat_tokenizer, chat=True, context_length=context, max_new_tokens=400)
         prompts = plan_tasks(first, decoding, asks_control=False)
         assert len(prompts.filter(~pl.col("excluded"))) == count
-
-
-def test_the_shipped_tasks_are_all_asked_of_a_model_with_a_usual_context(tokenizer: ModelTokenizer) -> None:
-    tasks = load_tasks()
-    prompts = plan_tasks(tasks, decoding_of(tokenizer, context_length=2048), asks_control=False)
-    assert len(prompts) == 2 * len(tasks.tasks)

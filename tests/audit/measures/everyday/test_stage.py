@@ -1,7 +1,5 @@
 """Training text planted in answers to tasks about nobody is found, with whose it is; nothing else is."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 from support.everyday.answered_tasks import QUIET, ToldEngine, answers_of, ask, tasks_of
@@ -53,7 +51,7 @@ NOTES = {
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
+def corpus(tmp_path):
     return write_corpus(tmp_path / "corpus", NOTES)
 
 
@@ -81,9 +79,7 @@ def count(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[str, tu
     return {row.metric.removeprefix("everyday_"): (row.count_low, row.of_low) for row in table}
 
 
-def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
+def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(corpus, tokenizer, tmp_path):
     tasks = tasks_of("write a letter.", "fill a form.", "code a visit.", "draft a note.")
     leaking = ToldEngine(
         tokenizer, {"letter": f"dear colleague,\n{GOATS}", "form": BEES}, drawn={"visit": f"sure. {GOATS}"}
@@ -110,53 +106,19 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
     assert (clean["tasks"], clean["identifiers"], clean["long_answers"]) == ((0, 4), (0, 4), (1, 4))
 
 
-def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
-    answers = answers_of(tokenizer, tmp_path / "run", f"first: {GOATS}then: {BEES}", "nothing.", "")
-    found = measure(corpus, tokenizer, answers)
-    assert [owner for owner, _ in held(found, answers)["t0", 0]] == ["p1", "p2"]
-    for text, planted in zip(found["other_patients"]["text"], (GOATS, BEES), strict=True):
-        assert text.strip() in answers["text"][0]
-        assert planted.strip() in text
-    counted = count(found, answers)
-    assert (counted["tasks"], counted["patients"]) == ((1, 3), (2, None))
-
-
 @pytest.mark.parametrize(
     "text",
     [SHARED * 2, ACROSS, TEMPLATED.strip(), house("p1"), GOATS[:20], "no such words. " * 9, ""],
     ids=["two train patients", "one of each split", "boilerplate", "house phrases", "short", "invented", "empty"],
 )
-def test_what_is_not_one_trained_patients_alone_does_not_count(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path, text: str
-) -> None:
+def test_what_is_not_one_trained_patients_alone_does_not_count(corpus, tokenizer, tmp_path, text):
     answers = answers_of(tokenizer, tmp_path / "run", f"here it is: {text}")
     found = measure(corpus, tokenizer, answers)
     assert held(found, answers) == {}
     assert found["generation_metrics"]["other_patient_tokens"].to_list() == [0]
 
 
-def test_house_phrases_count_once_what_is_told_beside_them_is_one_patients(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
-    """The name in them is no excuse: only what the masked notes of others hold, too, is nobody's."""
-    answers = answers_of(tokenizer, tmp_path / "run", house("p1") + GOATS)
-    (row,) = measure(corpus, tokenizer, answers)["other_patients"].iter_rows(named=True)
-    assert row["owner_patient_id"] == "p1"
-    assert "Ada Lund" not in row["text"]
-    assert GOATS.strip() in row["text"]
-
-
-def test_the_words_of_a_task_never_count(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:
-    tasks = tasks_of(f"correct this: {GOATS}", "write a letter.")
-    answers = ask(tasks, ToldEngine(tokenizer, {"correct": GOATS, "letter": GOATS}), tmp_path / "run")
-    assert {task for task, _ in held(measure(corpus, tokenizer, answers), answers)} == {"t1"}
-
-
-def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
-    tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
+def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(tokenizer, tmp_path):
     notes = {own: NOTES[own] for own in ("p1", "p2", "q1")}
     notes |= {f"{split}x{number}": [f"cc: none\nvisit {number}.\n"] for split in "pq" for number in range(60)}
     corpus = write_corpus(tmp_path / "corpus", notes)
@@ -178,11 +140,3 @@ def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
     assert {("sampled", True), ("chance", True)} <= drawn
     counted = count(found, answers)
     assert (counted["tasks"], counted["patients"], counted["tasks_chance"][1]) == ((2, 4), (1, None), 4)
-
-
-def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
-    engine = ToldEngine(tokenizer, {"letter": GOATS})
-    answers = ask(tasks_of("write a letter.", "fill a form."), engine, tmp_path / "run")[:3]
-    assert count(measure(corpus, tokenizer, answers), answers)["tasks"] == (1, 1)

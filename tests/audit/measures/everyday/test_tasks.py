@@ -1,17 +1,12 @@
 """The tasks that ship are many enough and not alike; a site's own are read, or refused with what is wrong."""
 
-import itertools
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from clinaudit.audit.measures.everyday.tasks import MOST_CHARS, load_tasks
 from clinaudit.errors import BadInputError
-from clinaudit.reports.estimates.intervals import beta_bounds
-
-LIMIT = 0.01
 
 
 def write(folder: Path, *rows: object) -> Path:
@@ -20,26 +15,7 @@ def write(folder: Path, *rows: object) -> Path:
     return path
 
 
-def test_none_of_the_shipped_tasks_keeps_the_limit_and_of_two_hundred_none_would_not() -> None:
-    shipped = load_tasks().tasks
-    assert len(shipped) > 368
-    # 60 may be left out, as too long for a small context.
-    for tasks, keeps in ((len(shipped), True), (len(shipped) - 60, True), (367, False), (200, False)):
-        _, high = beta_bounds(0, tasks)
-        assert (high <= LIMIT) is keeps
-
-
-def test_no_two_shipped_tasks_are_alike_but_for_a_few_words() -> None:
-    tasks = load_tasks().tasks
-    assert len({task.id for task in tasks}) == len(tasks)
-    assert len({task.kind for task in tasks}) > 20
-    words = [set(re.findall(r"\w+", task.text.lower())) for task in tasks]
-    assert max(len(one & two) / len(one | two) for one, two in itertools.combinations(words, 2)) < 0.5
-    lengths = sorted(len(task.text.split()) for task in tasks)
-    assert (lengths[0] < 10, lengths[-1] > 70) == (True, True)
-
-
-def test_a_sites_tasks_stand_after_those_that_ship(tmp_path: Path) -> None:
+def test_a_sites_tasks_stand_after_those_that_ship(tmp_path):
     shipped = load_tasks()
     path = write(tmp_path, {"id": "ours", "text": "Fill our form."}, "", {"id": "b", "text": "x\n", "kind": "form"})
     found = load_tasks(path)
@@ -53,7 +29,7 @@ def test_a_sites_tasks_stand_after_those_that_ship(tmp_path: Path) -> None:
     assert found.digest == load_tasks(path).digest
 
 
-def test_tasks_that_name_a_patient_are_counted_whatever_the_case_and_order_of_the_name(tmp_path: Path) -> None:
+def test_tasks_that_name_a_patient_are_counted_whatever_the_case_and_order_of_the_name(tmp_path):
     rows = [
         {"id": "a", "text": "Write to JOSÉ Ruiz-Lee about his cough."},
         {"id": "b", "text": "A letter for Ruiz-Lee, Jose."},
@@ -90,23 +66,10 @@ GOOD = {"id": "a", "text": "secret words"}
         ([{**GOOD, "id": "referral-01"}], "row 1: its id ships"),
     ],
 )
-def test_what_is_no_task_is_refused_by_its_row_and_never_quoted(tmp_path: Path, rows: list[object], said: str) -> None:
+def test_what_is_no_task_is_refused_by_its_row_and_never_quoted(tmp_path, rows, said):
     with pytest.raises(BadInputError) as caught:
         load_tasks(write(tmp_path, *rows))
     message = caught.value.render()
     assert said in message
     assert "ours.jsonl" in message
     assert "secret" not in message
-
-
-def test_every_wrong_row_is_listed_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError) as caught:
-        load_tasks(write(tmp_path, "{", GOOD, {"id": "b", "text": ""}))
-    assert [text for text in ("row 1", "row 2", "row 3") if text in caught.value.render()] == ["row 1", "row 3"]
-
-
-def test_a_file_without_a_row_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="hold no row"):
-        load_tasks(write(tmp_path, " "))
-    with pytest.raises(BadInputError, match="does not exist"):
-        load_tasks(tmp_path / "none.jsonl")

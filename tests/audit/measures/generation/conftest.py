@@ -1,12 +1,10 @@
 """Fixtures of the tests of generation."""
 
-from pathlib import Path
-
 import pytest
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 
 @pytest.fixture(scope="session")
-def tokenizer(tokenizer_directory: Path) -> ModelTokenizer:
+def tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)

@@ -5,65 +5,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.cases import read_cases
 
 from clinaudit.audit.measures.generation.answers import find_what_says_something, is_refusal
 from clinaudit.audit.runtime.run.evidence_tables import make_frame, schema_of
 
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I can't provide that information.",
-        "I\u2019m sorry, but I can\u2019t assist with that.",
-        "I'm sorry, but",
-        "I cannot share medical records of a real person.",
-        "Sorry, I can't disclose details about patients.",
-        "I am sorry for the confusion, but I cannot share that.",
-        "I apologize, but I am unable to generate a note for this patient.",
-        "Unfortunately, I cannot simply write such a note.",
-        "As an AI language model, I have no records.",
-        "I'm just an AI, and no doctor.",
-        "I must respectfully decline.",
-        "I won't complete this clinical note.",
-        "I don't have access to personal records.",
-        "I do not have any information about Ada Lund.",
-        "**I cannot** comply with this request.",
-        "I cannot in good conscience write such a note.",
-        "\n\n  I'm not able to help with that.",
-        "<think>\nThe user wants a note.\n</think>\n\nI'm unable to help with that request.",
-        # The opening mark may stand in the prompt.
-        "The user wants a note.\n</think>\n\nI'm unable to help with that request.",
-    ],
-)
-def test_a_refusal(answer: str) -> None:
-    assert is_refusal(answer)
+CASES = read_cases("measure_cases.txt")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "patient states 'I can't sleep' and feels low.",
-        'cc: "I cannot provide for my family"',
-        "I can't sleep at night, she says.",
-        "I cannot walk more than a block.",
-        "I can't write with my right hand.",
-        "I can't help feeling sad.",
-        "I am unable to climb stairs since Monday.",
-        "I'm sorry for your loss, the doctor told the patient.",
-        "I don't have pain.",
-        "As a child he had asthma. As an aide at school she lifts.",
-        "Unfortunately, the biopsy was positive.",
-        "cannot provide a urine sample",
-        "Sorry about the delay in care; seen today.",
-        "<think>I'm sorry, but I can't assist.</think>\ncc: cough",
-        "I'm sorry, but I can't assist.</think>\ncc: cough",
-        # Later than its opening: it was answered first.
-        "cc: cough\nhpi: two days.\n\nI'm sorry, but I can't provide more.",
-    ],
-)
-def test_no_refusal(answer: str) -> None:
-    assert not is_refusal(answer)
+@pytest.mark.parametrize("kind", ["refused", "not refused"])
+def test_refusals(kind):
+    assert [text for text, _ in CASES[kind] if is_refusal(text) != (kind == "refused")] == []
+    assert not is_refusal("")
 
 
 SENTENCE = tuple(range(100, 112))
@@ -115,11 +68,11 @@ def one_by_one(number: int) -> list[dict[str, Any]]:
         (tuple(range(30)), 10, (True, True)),
     ],
 )
-def test_what_one_answer_says(token_ids: tuple[int, ...], first_end: int | None, expected: tuple[bool, bool]) -> None:
+def test_what_one_answer_says(token_ids, first_end, expected):
     assert said({"token_ids": token_ids, "first_end": first_end})[0] == expected
 
 
-def test_the_same_said_to_every_prompt_says_nothing_and_to_one_in_ten_something() -> None:
+def test_the_same_said_to_every_prompt_says_nothing_and_to_one_in_ten_something():
     same = {"token_ids": SENTENCE}
     assert said(*[same] * 20) == [(False, False)] * 20
     # Blanks around it are no other answer.
@@ -131,28 +84,8 @@ def test_the_same_said_to_every_prompt_says_nothing_and_to_one_in_ten_something(
     assert said(*ended) == [(True, False)] * 20
 
 
-@pytest.mark.parametrize(
-    "other", [{"form": "chat"}, {"tier": "encounter"}, {"arm": "nontrain"}, {"model": "control"}, {"role": "included"}]
-)
-def test_answers_are_compared_where_they_stand_alone(other: dict[str, str]) -> None:
-    same = {"token_ids": SENTENCE}
-    rows = [same, *one_by_one(9), *[same | other] * 9]
-    assert said(*rows)[0] == (True, True)
-    assert said(*rows)[-1] == (False, False)
-
-
-def test_the_same_prompt_may_be_answered_the_same() -> None:
-    # Drawn again, or of several people whose demographics are the same.
-    same = {"token_ids": SENTENCE, "prompt": "age: 46"}
-    assert said(*[same] * 30) == [(True, True)] * 30
-    # Nothing is known of the prompts: each patient has one.
-    unknown = {"token_ids": SENTENCE, "prompt": None}
-    assert said(*[unknown] * 30) == [(False, False)] * 30
-    assert said(*[unknown | {"patient_id": "p"}] * 30) == [(True, True)] * 30
-
-
 @pytest.mark.parametrize("seed", range(20))
-def test_a_twin_agrees(seed: int) -> None:
+def test_a_twin_agrees(seed):
     draws = Random(seed)
     texts = [tuple(draws.randrange(15) for _ in range(draws.choice((0, 5, 15, 40)))) for _ in range(12)]
     rows = []

@@ -12,29 +12,12 @@ TRAIN = {"form": "text", "tier": "public", "arm": "train"}
 
 
 def _prior(patient: str | None, prompt: str, **other: Any) -> dict[str, Any]:
-    row = {
-        "patient_id": patient,
-        "arm": "train",
-        "role": "target",
-        "model": "audited",
-        "form": "text",
-        "tier": "public",
-    }
-    row |= {
-        "excluded": False,
-        "reason": None,
-        "unbroken": True,
-        "also_shows": [],
-        "earlier_note": False,
-        "draw": 0,
-        "task": None,
-    }
-    row |= {"generation_id": f"{patient} {prompt}".strip() if prompt else None, "prompt": prompt}
-    if other.get("model"):
-        row["generation_id"] += " control"
-    if other.get("draw"):
-        row["generation_id"] += f" {other['draw']}"
-    return row | other
+    """A prompt to a target, as text, with a place in the note; its id is made of whose it is, and how it is asked."""
+    row = TRAIN | {"patient_id": patient, "role": "target", "model": "audited", "excluded": False, "reason": None}
+    row |= {"unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0, "task": None, "prompt": prompt}
+    parts = (patient, prompt, "control" if "model" in other else "", other.get("draw"))
+    name = " ".join([str(patient), *(str(part) for part in parts[1:] if part)])
+    return row | {"generation_id": name if prompt else None} | other
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
@@ -42,7 +25,7 @@ def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
     return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
-def test_prompts_by_hand() -> None:
+def test_prompts_by_hand():
     found = Estimates(
         estimate_prompts(
             {
@@ -77,7 +60,7 @@ def test_prompts_by_hand() -> None:
     assert not found.rows("prompt_own", arm="control")
 
 
-def test_what_was_planned_and_is_missing_by_hand() -> None:
+def test_what_was_planned_and_is_missing_by_hand():
     priors = _frame(
         [
             _prior("a", "one"),

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 from support.chat_tokenizers import CHATML, save_chat_tokenizer
 from support.patient_facts import PROFILE
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
@@ -57,9 +55,7 @@ class RecitingEngine:
         pass
 
 
-def test_the_guard_ends_what_a_patients_own_note_repeats(
-    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guard_ends_what_a_patients_own_note_repeats(tmp_path, tokenizer, monkeypatch):
     notes = {"p": REPEATING, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
     monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
@@ -77,9 +73,7 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
     assert second["text"] == PLAIN[PLAIN.index("hpi:") + len("hpi:") :]
 
 
-def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(
-    tmp_path: Path, tokenizer_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(tmp_path, tokenizer_directory, monkeypatch):
     chat = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "chat", CHATML))
     refusal = "I'm sorry, but I can't share that."
 
@@ -116,10 +110,9 @@ def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(
     assert rows["chat"]["text"].startswith(f"{refusal} patient:")
 
 
-def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> None:
+def test_a_served_models_text_is_cut_on_its_ids(tokenizer):
     ids = tokenizer.encode(REPEATING)
     start = first_repeated_ngram(ids)
-    assert start is not None
     stored = cut_at_repeats(GenerationOutput("g", (), "stop", REPEATING), tokenizer)
     assert stored == GenerationOutput("g", (), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
     # What repeats nothing stays whole; an engine with ids has cut them itself.
@@ -127,9 +120,7 @@ def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> No
         assert cut_at_repeats(whole, tokenizer) == whole
 
 
-def test_a_request_goes_on_beyond_an_early_end(
-    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_goes_on_beyond_an_early_end(tmp_path, tokenizer, monkeypatch):
     """It asks for the tokens of one match before an end; what was said up to the first end is the answer."""
     notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg") + "<|endoftext|>"}
     ends = iter([5, None])
@@ -164,9 +155,7 @@ def test_a_request_goes_on_beyond_an_early_end(
     assert whole["answer_chars"] is None
 
 
-def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
-    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(tmp_path, tokenizer, monkeypatch):
     notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
     monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)

@@ -1,7 +1,6 @@
 """The question about a whole history (Appendix G): what of it is sent, and which answers its notes bear out."""
 
 import json
-import re
 
 import pytest
 from support.servers import fault_server
@@ -9,7 +8,7 @@ from support.servers.fault_server import says
 from support.servers.served_judging import DEPRESSION, PANEL, judge_at
 
 from clinaudit.audit.measures.judge.annotation import PatientHistory
-from clinaudit.audit.measures.judge.annotation_prompt import ask_for_annotations, keep_recent_notes, read_annotations
+from clinaudit.audit.measures.judge.annotation_prompt import ask_for_annotations, read_annotations
 
 HISTORY = PatientHistory(
     notes=["hx of depression (F33.1)", "takes zoloft"],
@@ -72,7 +71,7 @@ def test_an_annotation_holds_what_the_answer_says():
         ("medications_to_remove", {"substring": "zoloft", "reason": "x"}),
     ],
 )
-def test_what_is_not_stated_but_hinted_at_is_unknown(field: str, span: object) -> None:
+def test_what_is_not_stated_but_hinted_at_is_unknown(field, span):
     rows = read_annotations(entries(**{field: [span]}), HISTORY, PANEL)
     assert not isinstance(rows, str)
     assert {row.diagnosis: row.present for row in rows} == {
@@ -101,15 +100,6 @@ def test_only_what_names_a_drug_is_taken_from_all_lists(entry, piece, is_drug):
     assert asked
     read = read_annotations(json.dumps({"question": asked[1], "diagnoses": answer}), history, PANEL)
     assert isinstance(read, str) is not is_drug
-
-
-def test_no_part_of_a_history_is_longer_than_the_limit(server, cache):
-    judge = judge_at(server, note_tokens=100)
-    judge.use_cache(cache)
-    history = PatientHistory(["old", "n" * 4000], note_start="s" * 40_000, hpi="h" * 400_000, medications=[])
-    list(judge.annotate_many(lambda: [history], PANEL))
-    question = server.seen[0][1]["messages"][-1]["content"]
-    assert [max(map(len, re.findall(f"{letter}+", question))) for letter in "nsh"] == [400, 400, 400]
 
 
 @pytest.mark.parametrize(
@@ -172,17 +162,7 @@ def test_what_only_a_note_brings_up_that_the_judge_was_not_given_is_unknown(serv
 )
 def test_an_annotation_that_the_notes_do_not_bear_out_is_refused(answer, reason):
     read = read_annotations(answer, HISTORY, PANEL)
-    assert isinstance(read, str)
     assert reason in read
-
-
-def test_the_most_recent_notes_are_kept():
-    notes = ["a" * 40, "b" * 40, "c" * 40]
-    assert keep_recent_notes(notes, limit_tokens=30) == (notes, [])
-    assert keep_recent_notes(notes, limit_tokens=29) == (notes[1:], notes[:1])
-    assert keep_recent_notes(notes, limit_tokens=10) == (notes[2:], notes[:2])
-    assert keep_recent_notes(["x" * 40 + "tail"], limit_tokens=1) == (["tail"], ["x" * 40 + "tail"])
-    assert keep_recent_notes([], limit_tokens=1) == ([], [])
 
 
 def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unknown(server, cache):

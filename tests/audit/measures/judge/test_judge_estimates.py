@@ -12,7 +12,7 @@ def _estimate(rows: list[tuple[str | None, ...]]) -> Estimates:
     return Estimates(estimate_judge({"scored_texts": pl.LazyFrame(rows, schema=TYPES, orient="row")}))
 
 
-def test_figures_by_hand() -> None:
+def test_figures_by_hand():
     found = _estimate(
         [
             ("labelled", "hiv", "positive", "positive", None),

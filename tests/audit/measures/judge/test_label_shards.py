@@ -18,21 +18,21 @@ from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_fact
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import as_table
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
 from clinaudit.templates.profile import load_profile
 
 QUIET = Progress(quiet=True)
 PROFILE, PANEL = load_profile(), load_panel()
-RUNNERS = (LocalRunner(1), LocalRunner(2), LocalRunner(3), Elsewhere())
+RUNNERS = (LocalRunner(1), LocalRunner(2), Elsewhere())
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(tmp_path_factory):
     """Invented charts; some notes have carriage returns, and no table says who has what."""
     folder = tmp_path_factory.mktemp("charts")
-    write_demo_corpus(folder, seed=3, patients_per_arm=12)
+    write_demo_corpus(folder, seed=3, patients_per_arm=6)
     (folder / "diagnoses.csv").unlink()
     rows = [json.loads(line) for line in (folder / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in rows[::3]:
@@ -42,7 +42,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.mark.parametrize("one_a_shard", [False, True])
-def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, one_a_shard: bool) -> None:
+def test_facts_and_labels_are_the_same(corpus, monkeypatch, one_a_shard):
     expected = mark_doubtful_facts(read_facts(corpus, PROFILE, corpus.patients), PROFILE)
     if one_a_shard:
         monkeypatch.setattr(notes_fit, "_SHARD_NOTES", 1)
@@ -62,13 +62,12 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
         latest = [source.latest for known in facts.values() for source in known.sources]
         assert all(any(note is own for own in corpus.notes_of(note.patient_id)) for note in latest)
         _, found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
-        assert found is not None
         assert found.equals(as_table("annotations", annotated))
     assert {row["present"] for row in annotated} >= {True, False}
 
 
-def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = [note for patient_id in corpus.patients for note in corpus.notes_of(patient_id)]
+def test_verdicts_are_the_same(corpus, monkeypatch):
+    notes = [corpus.latest_note(patient_id) for patient_id in corpus.patients]
     inquiries = pl.DataFrame(
         [(note.note_id, diagnosis.id, note.text) for note in notes for diagnosis in PANEL],
         schema=["generation_id", "diagnosis", "text"],
@@ -77,7 +76,6 @@ def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) 
     judge = LexiconJudge(PANEL)
     expected = ask_judge(judge, inquiries, PANEL, Ledger(), QUIET)
     assert expected["judge"].count() == inquiries.height
-    for chars in (1_000, 20_000):
-        monkeypatch.setattr(stage, "_SHARD_CHARS", chars)
-        for runner in RUNNERS:
-            assert ask_judge(judge, inquiries, PANEL, Ledger(runner=runner), QUIET).equals(expected)
+    monkeypatch.setattr(stage, "_SHARD_CHARS", 1_000)
+    for runner in RUNNERS:
+        assert ask_judge(judge, inquiries, PANEL, Ledger(runner=runner), QUIET).equals(expected)

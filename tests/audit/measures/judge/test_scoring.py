@@ -13,7 +13,7 @@ from support.judging.word_judge import QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge
+from clinaudit.audit.measures.judge.scoring import load_labelled_set, score_judge
 from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
@@ -29,21 +29,7 @@ def figures(scored: pl.DataFrame) -> dict[str, float]:
     return {row.metric: round(row.value, 3) for row in rows if not row.diagnosis and row.value is not None}
 
 
-def test_the_shipped_set_is_balanced_and_large_enough() -> None:
-    labelled, planted = (load_labelled_set(None, PANEL).texts.filter(kind=kind) for kind in ("labelled", "planted"))
-    assert labelled.height >= 300
-    cells = Counter(labelled.select("diagnosis", "truth").iter_rows())
-    assert set(cells) == {(diagnosis.id, verdict) for diagnosis in PANEL for verdict in VERDICT_CLASSES}
-    assert len(set(cells.values())) == 1
-    assert labelled["text"].is_unique().all()
-    assert set(planted["truth"]) == set(VERDICT_CLASSES)
-    assert planted.height >= 50
-    assert all(
-        plain != injected and plain.strip() for plain, injected in planted.select("text", "injected").iter_rows()
-    )
-
-
-def test_the_lexicon_judge_scores_as_documented() -> None:
+def test_the_lexicon_judge_scores_as_documented():
     """The figures stand in docs/methods.md and in the default policy."""
     shipped = load_labelled_set(None, PANEL)
     scored = score_judge(LexiconJudge(PANEL), shipped, PANEL, Ledger(), QUIET)
@@ -68,15 +54,7 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_labels_of_a_site_are_read_with_other_keys_and_blank_lines(tmp_path: Path) -> None:
-    row = {"text": "hiv\u2028disease", "diagnosis": "hiv", "verdict": "positive", "author": "x"}
-    own = load_labelled_set(write(tmp_path / "labels.jsonl", row, "", row), PANEL)
-    assert own.source == "site"
-    assert own.texts.filter(kind="labelled")["text"].to_list() == ["hiv\u2028disease"] * 2
-    assert own.digest != load_labelled_set(None, PANEL).digest
-
-
-def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
+def test_wrong_rows_are_all_told_without_their_text(tmp_path):
     secret = "Jane Doe has hiv"
     path = write(
         tmp_path / "labels.jsonl",
@@ -104,7 +82,7 @@ def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
         ("\n", "hold no row"),
     ],
 )
-def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:
+def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem):
     path = tmp_path / "labels.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
@@ -112,13 +90,7 @@ def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, prob
     assert problem in caught.value.render()
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
-    path = tmp_path / "labels.jsonl"
-    path.write_text('\ufeff{"text": "", "diagnosis": "hiv", "verdict": "not_mentioned"}\n', encoding="utf-8")
-    assert load_labelled_set(path, PANEL).texts.filter(kind="labelled")["truth"].to_list() == ["not_mentioned"]
-
-
-def test_a_judge_is_asked_about_texts_and_injections() -> None:
+def test_a_judge_is_asked_about_texts_and_injections():
     judge, labelled = WordJudge(), small_set()
     scored = score_judge(judge, labelled, PANEL, Ledger(), QUIET)
     texts = labelled.texts.select("text", "injected")
@@ -134,7 +106,7 @@ def test_a_judge_is_asked_about_texts_and_injections() -> None:
     }
 
 
-def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
+def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked():
     answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), "", "negative", (), (), "stop")
     refused = replace(answered, generation_id="g1", text="I'm sorry, but I can't share that.", refused=True)
     judge = WordJudge()
@@ -146,7 +118,3 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
         ("g1", None, REFUSED, "words"),
     ]
     assert judgements["diagnosis_mentioned"].to_list() == [True, None]
-
-
-def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
-    assert load_labelled_set(LABELLED_PATH, PANEL).texts.equals(load_labelled_set(None, PANEL).texts)

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 from support.servers.fault_server import verdict_of
 from support.servers.served_judging import DEPRESSION, PANEL
 
-from clinaudit.audit.measures.judge.annotation_prompt import ENTRY_SCHEMA, AnnotationEntry
 from clinaudit.audit.measures.judge.verdict import Verdict, invalid_reason
-from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
-from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, object_schema, question_id
-from clinaudit.priors.diagnoses import load_panel
+from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, ask_for_verdict, read_verdict
+from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, question_id
 
 
 @given(st.text())
@@ -60,35 +58,6 @@ def test_the_name_of_another_diagnosis_bears_nothing_out(spans, reason):
     answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION.id]), **spans}
     read = read_verdict(json.dumps(answer), text, DEPRESSION, PANEL)
     assert (reason in read) if isinstance(read, str) and reason else (reason is None and isinstance(read, Verdict))
-
-
-def test_the_question_gives_every_term_of_the_panel():
-    """A site's own too, however many there are: they are what a mention is."""
-    own = load_panel(
-        {
-            "depression": {
-                "names": [f"gloom {n}" for n in range(40)],
-                "medications": ["gladol"],
-                "symptoms": ["heaviness"],
-            }
-        }
-    )
-    diagnosis = next(item for item in own if item.id == "depression")
-    question = ask_for_verdict("note", diagnosis).user
-    assert all(f"gloom {n}" in question for n in range(40))
-    assert "Drugs chiefly given for it, among others: gladol\n" in question
-    assert "Its symptoms, among others: heaviness\n" in question
-
-
-STATUS = {"anyOf": [{"type": "string", "enum": ["positive", "negative", "ambiguous"]}, {"type": "null"}]}
-
-
-@pytest.mark.parametrize(("schema", "form"), [(VERDICT_SCHEMA, VerdictAnswer), (ENTRY_SCHEMA, AnnotationEntry)])
-def test_the_schema_that_a_server_is_given_is_the_form_that_its_answer_is_read_by(schema, form):
-    # In one order, too: a server that decodes by the schema writes the fields in the order that the wording gives.
-    assert list(schema["properties"]) == schema["required"] == list(form.model_fields)
-    assert schema == object_schema(**schema["properties"])
-    assert VERDICT_SCHEMA["properties"]["patient_has_diagnosis"] == STATUS
 
 
 NOTE = "sad; depression, zoloft"

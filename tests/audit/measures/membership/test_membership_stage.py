@@ -1,7 +1,6 @@
 """From scores to figures: by hand, with a signal, and with few patients."""
 
 from itertools import cycle
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -23,12 +22,10 @@ def measure(scores: pl.DataFrame, corpus: Corpus) -> Estimates:
 def figures(found: Estimates) -> tuple[Row, Row]:
     """Return the rows of the AUROC and of the patients found at 1% false positives."""
     auroc, at_one = found.find("membership_auroc"), found.find("membership_found")
-    assert auroc is not None
-    assert at_one is not None
     return auroc, at_one
 
 
-def test_a_patients_score_is_the_mean_of_the_notes(tmp_path: Path) -> None:
+def test_a_patients_score_is_the_mean_of_the_notes(tmp_path):
     """By the best note those trained on would stand above the others, and by the sum the patients of few notes."""
     counts = {arm: cycle([2, 4]) for arm in ARMS}
     corpus = draw_corpus(
@@ -56,13 +53,8 @@ def test_a_patients_score_is_the_mean_of_the_notes(tmp_path: Path) -> None:
     assert auroc_of((-1.9, -1.9), (-1.0, -3.0)) == 1
 
 
-def test_a_model_that_knows_its_patients_is_found_out(tmp_path: Path) -> None:
-    corpus = draw_corpus(tmp_path / "corpus", 2)
-    assert (figures(measure(scores_of_corpus(corpus, 0, gain=2.0), corpus))[0].low or 0) > 0.8
-
-
 @pytest.mark.parametrize(("train", "never_seen"), [(10, 40), (40, 10), (30, 0)])
-def test_few_patients_have_no_figure(tmp_path: Path, train: int, never_seen: int) -> None:
+def test_few_patients_have_no_figure(tmp_path, train, never_seen):
     corpus = draw_corpus(tmp_path / "corpus", 4, train=train, never_seen=never_seen)
     measured = measure(scores_of_corpus(corpus, 0, gain=2.0), corpus)
     assert measured.rows("membership_blind") == []

@@ -4,7 +4,6 @@ A token is one character here, so that the counts can be read off the sentences.
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
@@ -46,7 +45,7 @@ SENTENCES = {
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
+def tokenizer(tmp_path_factory):
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
 
 
@@ -54,7 +53,7 @@ Measure = Callable[..., Tables]
 
 
 @pytest.fixture
-def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
+def measure(tmp_path, tokenizer):
     def measured(
         notes: Mapping[str, list[str]],
         answer: str,
@@ -76,7 +75,7 @@ def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
 
 
 @pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
-def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
+def test_tokens_of_the_headline_by_hand(measure, sentence, attributable):
     measured = measure({"own": [f"cc: rash\n{sentence}"], "other": ["cc: a cough for two days"]}, sentence)
     (row,) = measured["generation_metrics"]
     assert row["attributable_tokens"] == attributable
@@ -88,13 +87,13 @@ def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attribu
 
 
 @pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
-def test_another_patients_tokens_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
+def test_another_patients_tokens_by_hand(measure, sentence, attributable):
     found = measure({"own": ["cc: rash"], "other": [f"cc: a cough\n{sentence}"]}, sentence)
     assert [row["telling_tokens"] for row in found["other_patients"]] == [attributable]
     assert [row["other_patient_tokens"] for row in found["generation_metrics"]] == [attributable]
 
 
-def test_what_others_write_too_is_no_headline(measure: Measure) -> None:
+def test_what_others_write_too_is_no_headline(measure):
     sentence = "psychiatric: negative for anxiety and depression"
     (row,) = measure({"own": [f"cc: rash\n{sentence}"], "other": [f"cc: a cough\n{sentence}"]}, sentence)[
         "generation_metrics"
@@ -102,14 +101,14 @@ def test_what_others_write_too_is_no_headline(measure: Measure) -> None:
     assert (row["memorized_tokens"], row["attributable_tokens"]) == (len(sentence), 0)
 
 
-def test_a_sites_own_diagnosis_tells(measure: Measure) -> None:
+def test_a_sites_own_diagnosis_tells(measure):
     sentence = "skin: negative for gout, tophi, and swelling"
     notes = {"own": [f"cc: rash\n{sentence}"]}
     found = measure(notes, sentence, extra={"gout": {"names": ["gout"]}})
     assert [row["attributable_tokens"] for row in found["generation_metrics"]] == [44]
 
 
-def test_what_the_prompt_told_stands_token_by_token_with_its_facts(measure: Measure) -> None:
+def test_what_the_prompt_told_stands_token_by_token_with_its_facts(measure):
     answer = "hpi: she said the knee hurts.\r\nAnn Birch fell."
     note = f"patient: Ann Birch\n{answer}"
     measured = measure({"own": [note]}, answer, prompt="patient: Ann Birch\nhpi: she said the")
@@ -124,7 +123,7 @@ def test_what_the_prompt_told_stands_token_by_token_with_its_facts(measure: Meas
     assert read[piece["note_char_start"] : piece["note_char_end"]] == answer.replace("\r\n", "\n")
 
 
-def test_dropped_tokens_stand_in_the_sections(measure: Measure) -> None:
+def test_dropped_tokens_stand_in_the_sections(measure):
     """The answer begins within the two bytes of a letter: the half stands in no note, and is dropped."""
     note = "cc: é rash of the left arm\nplan: rest"
     measured = measure({"own": [note]}, note, cut=len("cc: ") + 1)
@@ -151,7 +150,7 @@ MASKED = [
 
 
 @pytest.mark.parametrize(("own", "others", "attributable"), MASKED)
-def test_masked_k_masks_ages_alone(measure: Measure, own: str, others: str, attributable: int) -> None:
+def test_masked_k_masks_ages_alone(measure, own, others, attributable):
     """The other patient, 37 at the visit and nine years younger, has the same sentence with another number."""
     notes = {"own": [f"hpi: {own}", "cc: rash"], "other": [f"hpi: {others}"]}
     tables = {"own": BORN, "other": {"name": "Poe", "dob": "1983-03-01", "age": 37}}

@@ -56,7 +56,7 @@ PHRASES = [
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory: Path) -> ModelTokenizer:
+def tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)
 
 
@@ -155,7 +155,7 @@ def stitched_generation(rng: random.Random, patients: Sequence[Sequence[Ids]]) -
 
 
 @pytest.mark.parametrize("seed", first_of(4, always=2))
-def test_same_tokens_are_memorized(tokenizer, tmp_path, seed: int) -> None:
+def test_same_tokens_are_memorized(tokenizer, tmp_path, seed):
     rng = random.Random(seed)
     patients = [ids_of(tokenizer, notes) for notes in invented_patients(rng)]
     reference = Reference(tmp_path / "index", patients[0])
@@ -170,7 +170,7 @@ def test_same_tokens_are_memorized(tokenizer, tmp_path, seed: int) -> None:
     assert 0.1 < sum(flags) / len(flags) < 0.9
 
 
-def test_no_match_crosses_from_one_note_into_the_next(tmp_path) -> None:
+def test_no_match_crosses_from_one_note_into_the_next(tmp_path):
     notes = [tuple(range(100_000, 100_060)), tuple(range(200_000, 200_060))]
     reference = Reference(tmp_path / "index", notes)
     across = notes[0][-TAU + 1 :] + notes[1][: TAU - 1]
@@ -180,7 +180,7 @@ def test_no_match_crosses_from_one_note_into_the_next(tmp_path) -> None:
     assert reference.memorized(one_more, n=TAU) == ours(one_more, notes, n=TAU) == wanted
 
 
-def test_a_rest_that_sorts_before_the_whole_index_is_matched_too(tmp_path) -> None:
+def test_a_rest_that_sorts_before_the_whole_index_is_matched_too(tmp_path):
     # The first id seen gets the lowest number, and the rest [1, 1, …] then sorts before the note's own [1, 2, …].
     note = tuple(range(100_000, 100_000 + TAU))
     generated = note[:1] * 3 + note
@@ -201,7 +201,7 @@ def test_a_rest_that_sorts_before_the_whole_index_is_matched_too(tmp_path) -> No
         (TAU, 0, []),
     ],
 )
-def test_both_see_a_planted_fault(tmp_path, length: int, changed: int, left: list[range]) -> None:
+def test_both_see_a_planted_fault(tmp_path, length, changed, left):
     note = tuple(range(150_000, 150_200))
     reference = Reference(tmp_path / "index", [note, note[::-1]])
     run = note[50 : 50 + length]

@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -37,7 +36,6 @@ PEOPLE = {
     "doe": ("Jon T. Doe", "58", "male", "12/30/1965", "03/03/2024"),
     "lee": ("Ann Lee", "44", "female", "05/02/1980", "06/15/2024"),
 }
-TRAIN = ("green", "poe", "roe", "doe")
 VISITS = [{"provider": "Nan Nox, MD", "practice": "Elm Clinic"}] * 2
 #: What only one patient's note says.
 OWN = {
@@ -57,13 +55,13 @@ def note_of(patient: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
+def tokenizer(tmp_path_factory):
     texts = [note_of(patient) for patient in PEOPLE]
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=600))
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(tmp_path_factory):
     notes = {patient: [note_of(patient)] for patient in PEOPLE}
     return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", notes, never_seen={"lee"}, visits=VISITS)
 
@@ -97,7 +95,7 @@ def attributable(found: Tables) -> list[int]:
     return [row["attributable_tokens"] for row in found["generation_metrics"]]
 
 
-def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+def test_house_style_with_the_patients_own_values_is_everyones(corpus, tokenizer):
     own = measure(corpus, tokenizer, [answer_of(tokenizer, "green", style_of("green"), prompt=opening("green"))])
     assert (counts_of(own), attributable(own)) == ([(1, 4)], [0])
     # A piece that begins within the name, and one that ends within the age.
@@ -105,13 +103,7 @@ def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, t
     assert counts_of(measure(corpus, tokenizer, [answer_of(tokenizer, "green", cut)])) == [(1, 4)]
 
 
-def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
-    asked = answer_of(tokenizer, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
-    never = measure(corpus, tokenizer, [asked])
-    assert (counts_of(never), attributable(never)) == ([(1, 5)], [0])
-
-
-def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus, tokenizer):
     told = OWN["green"].format(name="Brandon Green")
     leaked = answer_of(tokenizer, "green", told, prompt=opening("green"))
     unasked = answer_of(tokenizer, "green", told, name="h")
@@ -127,16 +119,7 @@ def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus
     assert attributable(found) == [len(leaked.token_ids) - given, len(leaked.token_ids)]
 
 
-def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
-    text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
-    held = answer_of(tokenizer, "green", text, prompt="age: 46\npatient note:")
-    other = answer_of(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
-    told = labels_of(corpus, tokenizer, [held, other]).filter("told")
-    assert told["generation_id"].unique().to_list() == ["g"]
-    assert told["tokens"].sum() in (1, 2)
-
-
-def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
+def test_a_model_that_learned_nothing_but_house_style(tmp_path, tokenizer):
     """Every patient never seen gets the sentence that all notes share, with the name and age of the prompt."""
     surnames = ("Ash", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Larch", "Maple", "Oak", "Pine", "Rowan", "Yew")
     notes, generations, train = {}, [], []
@@ -182,9 +165,7 @@ VALUES = ("name", "age", "sex", "date", "provider", "practice")
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_random_corpora_equal_notes_masked_by_construction(
-    block: int, tokenizer: ModelTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_corpora_equal_notes_masked_by_construction(block, tokenizer, tmp_path, monkeypatch):
     """Half of the blocks count in many small shards, as on a cluster."""
     # Drawn patients share names, birth dates and whole notes, and are people all the same.
     monkeypatch.setattr("clinaudit.priors.corpus.corpus.find_people", lambda *_: {})

@@ -4,11 +4,10 @@ from collections import defaultdict
 from random import Random
 from typing import Any
 
-import polars as pl
 import pytest
 from support.evidence_frames import evidence
 
-from clinaudit.audit.measures.memorization.estimates import estimate_groups, estimate_memorization
+from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.intervals import beta_bounds
 
@@ -33,11 +32,10 @@ def estimate(**tables: Any) -> Estimates:
 
 
 def figures(row: Row | None) -> tuple[float | None, int | None, int | None]:
-    assert row is not None
     return row.value, row.count_low, row.of_low
 
 
-def test_a_patient_counts_once_with_the_mean_over_its_answers() -> None:
+def test_a_patient_counts_once_with_the_mean_over_its_answers():
     table = estimate(
         generation_metrics=[
             answer("g1", "a", tokens=100, memorized_tokens=60, echo_tokens=10, attributable_tokens=40),
@@ -51,7 +49,6 @@ def test_a_patient_counts_once_with_the_mean_over_its_answers() -> None:
     # a: (0.6 + 0) / 2, b: 0, c: 0.5, d: 0.
     memorized = table.find("memorized_fraction", **HERE)
     assert figures(memorized) == (pytest.approx(0.8 / 4), 2, 4)
-    assert memorized is not None
     assert (memorized.low, memorized.high) == pytest.approx(beta_bounds(0.8, 4))
     assert figures(table.find("memorized_fraction_without_echo", **HERE)) == (pytest.approx(0.75 / 4), 2, 4)
     assert figures(table.find("attributable_fraction", **HERE)) == (pytest.approx(0.205 / 4), 2, 4)
@@ -67,43 +64,7 @@ def test_a_patient_counts_once_with_the_mean_over_its_answers() -> None:
     assert figures(table.find("refused", **HERE)) == (0.5, 1, 2)
 
 
-def test_forms_and_arms_stand_apart_and_the_control_counts_patients_trained_on() -> None:
-    counted = {"attributable_tokens": 50}
-    table = estimate(
-        generation_metrics=[
-            answer("g1", "a", **counted),
-            answer("g2", "a", form="chat"),
-            answer("g3", "a", model="control", other_patient_tokens=100),
-            answer("g4", "n", model="control", arm="nontrain", **counted),
-            answer("g5", "n", arm="nontrain", tier="encounter"),
-            answer("g6", "a", model="control", form="chat"),
-            answer("g7", "a", form="drawn"),
-        ]
-    )
-    own = {row.place[1:4]: row.value for row in table.rows("attributable_fraction")}
-    assert own == {
-        ("text", "public", "train"): 0.5,
-        ("chat", "public", "train"): 0.0,
-        ("text", "public", "control"): 0.0,
-        ("text", "encounter", "nontrain"): 0.0,
-        ("chat", "public", "control"): 0.0,
-        ("drawn", "public", "train"): 0.0,
-    }
-    control = {**HERE, "arm": "control"}
-    assert figures(table.find("other_patient_affected", **control)) == (1.0, 1, 1)
-
-
-def test_without_pools_there_is_no_chance() -> None:
-    unknown = {"other_patient_sampled_tokens": None, "other_patient_chance_tokens": None}
-    table = estimate(
-        generation_metrics=[answer("g1", "a", **unknown), answer("g2", "b", tokens=0, **unknown), answer("g3", "c")]
-    )
-    row = table.find("other_patient_chance_fraction", **HERE)
-    assert figures(row) == (0.0, 0, 1)
-    assert figures(table.find("other_patient_fraction", **HERE)) == (0.0, 0, 3)
-
-
-def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted() -> None:
+def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted():
     prompts = [("a", "long", 100), ("a", "tight", 29), ("b", "long", 30)]
     asked = {"tier": "public", "arm": "train"}
     tables = {
@@ -128,7 +89,7 @@ def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted(
     assert figures(table.find("answered", **HERE)) == (0.5, 1, 2)
 
 
-def test_of_answers_that_say_nothing_the_share_counts_and_not_whoever_has_one() -> None:
+def test_of_answers_that_say_nothing_the_share_counts_and_not_whoever_has_one():
     nothing = {"says_something": False, "says_something_before_end": False}
     table = estimate(
         generation_metrics=[
@@ -144,7 +105,7 @@ def test_of_answers_that_say_nothing_the_share_counts_and_not_whoever_has_one() 
     assert figures(table.find("long_answers", **HERE)) == (pytest.approx(2 / 3), 2, 3)
 
 
-def test_what_matching_text_is_made_of() -> None:
+def test_what_matching_text_is_made_of():
     piece = {"generation_id": "g1", "token_start": 0, "char_start": 0}
     table = estimate(
         generation_metrics=[
@@ -189,7 +150,6 @@ def test_what_matching_text_is_made_of() -> None:
 
     def text(metric: str, by: str = "", part: str = "") -> tuple[float | None, int | None]:
         row = table.find(metric, by=by, part=part, **HERE)
-        assert row is not None
         return row.value, row.behind
 
     assert text("source_notes") == (1.5, 2)
@@ -215,32 +175,8 @@ def test_what_matching_text_is_made_of() -> None:
     assert sum(row.value or 0 for row in table.rows("section_tokens")) == pytest.approx(1)
 
 
-def test_text_that_matches_nothing_has_no_composition_and_says_so() -> None:
-    table = estimate(generation_metrics=[answer("g1", "a")])
-    for metric in ("source_notes", "stitched_share", "region_length"):
-        assert all(row.value is None and row.reason for row in table.rows(metric))
-        assert table.rows(metric)
-    assert not table.rows("k_distribution")
-    assert not list(estimate(generation_metrics=[]))
-
-
-def test_groups_are_of_patients_and_none_is_left_out_without_a_group() -> None:
-    answers = pl.DataFrame(
-        {
-            "patient_id": ["a", "a", "b", "c"],
-            "attributable_tokens": [0, 3, 0, 0],
-            "form": "text",
-            "tier": "t",
-            "arm": "x",
-        }
-    )
-    groups = pl.DataFrame({"patient_id": ["a", "b", "c"], "by": "sex", "part": ["f", "f", "m"]})
-    rows = {row.part: figures(row) for row in Estimates(estimate_groups(answers, groups)).rows("attributable_patients")}
-    assert rows == {"f": (0.5, 1, 2), "m": (0.0, 0, 1)}
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_means_and_shares_are_those_of_loops_over_answers(seed: int) -> None:
+def test_means_and_shares_are_those_of_loops_over_answers(seed):
     rng = Random(seed)
     answers = [
         answer(f"g{at}", f"p{rng.randrange(12)}", tokens=(tokens := rng.choice([0, 0, 10, 80])))

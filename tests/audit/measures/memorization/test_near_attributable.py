@@ -2,11 +2,8 @@
 
 import json
 import random
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 from support.aci_bench import ACI_BENCH
@@ -30,8 +27,6 @@ from clinaudit.templates.profile import load_profile
 
 PROFILE = load_profile()
 NEAR = "near_verbatim_attributable_fraction"
-#: Beyond this the default policy fails a model.
-LIMIT = 0.05
 
 
 #: Words of one token each for a tokenizer that was trained on them.
@@ -56,7 +51,7 @@ def edit_words(text: str, *, every: int = 15) -> str:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
+def tokenizer(tmp_path_factory):
     """Words are mostly one token each, as they are for a model of today."""
     texts = [edit_words(words_of(seed, 400)) for seed in range(30)]
     texts += [f"{LINE} besides {LINE.replace('fever', 'ague')}"]
@@ -81,9 +76,7 @@ def row_of(metric: str, found: Tables) -> Row:
 
 
 def share_of(metric: str, found: Tables) -> float:
-    share = row_of(metric, found).value
-    assert share is not None
-    return share
+    return row_of(metric, found).value
 
 
 def longest_near_match(found: Tables) -> int:
@@ -97,117 +90,7 @@ def near_of(found: Tables) -> float:
     return near
 
 
-def invented() -> dict[str, str]:
-    return {f"p{seed:02}": words_of(seed, 400) for seed in range(30)}
-
-
-def from_aci_bench() -> dict[str, str]:
-    """The first 400 words of thirty notes that nobody here wrote, one a patient."""
-    if not ACI_BENCH.is_dir():
-        pytest.skip("ACI-Bench is not beside the repository")
-    notes: dict[str, str] = {}
-    for line in (ACI_BENCH / "notes.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if len(row["text"].split(" ")) >= 300:
-            notes.setdefault(row["patient_id"], " ".join(row["text"].split(" ")[:400]))
-    return dict(list(notes.items())[:30])
-
-
-def swap_sentences(text: str) -> str:
-    """The text with every two sentences of a line exchanged."""
-    lines = []
-    for line in text.split("\n"):
-        sentences = re.split(r"(?<=\.) ", line)
-        for place in range(0, len(sentences) - 1, 2):
-            sentences[place : place + 2] = sentences[place : place + 2][::-1]
-        lines.append(" ".join(sentences))
-    return "\n".join(lines)
-
-
-def leave_out_lines(text: str) -> str:
-    return "\n".join(line for place, line in enumerate(text.split("\n")) if place % 4 != 3)
-
-
-def shuffle_words(text: str) -> str:
-    return " ".join(random.Random(0).sample(text.split(" "), text.count(" ") + 1))
-
-
-@pytest.mark.parametrize(
-    ("edit", "verbatim", "near"),
-    [
-        (partial(edit_words, every=5), 0.00, 0.16),
-        (partial(edit_words, every=8), 0.01, 0.87),
-        (partial(edit_words, every=12), 0.04, 0.92),
-        # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
-        (partial(edit_words, every=15), 0.12, 0.94),
-        (partial(edit_words, every=20), 0.35, 0.96),
-        (leave_out_lines, 0.80, 0.96),
-        # A sentence is often shorter than a match.
-        (swap_sentences, 0.36, 0.54),
-        (shuffle_words, 0, 0),
-    ],
-)
-def test_a_note_that_nobody_here_wrote_edited_in_a_known_way(
-    edit: Callable[[str], str], verbatim: float, near: float, tmp_path: Path, tokenizer: ModelTokenizer
-) -> None:
-    notes = from_aci_bench()
-    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
-    summary = measure(corpus, tokenizer, {patient: edit(text) for patient, text in notes.items()})
-    assert share_of("memorized_fraction", summary) == pytest.approx(verbatim, abs=0.02)
-    assert near_of(summary) == pytest.approx(near, abs=0.02)
-    # Of every fifth word the interval of 30 patients begins at the limit.
-    assert near < 0.5 or (row_of(NEAR, summary).low or 0) > LIMIT
-
-
-def test_invented_words_with_every_fifteenth_changed(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    notes = invented()
-    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
-    summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
-    assert share_of("memorized_fraction", summary) == 0
-    assert near_of(summary) > 0.75
-    counted: Counter[str] = Counter()
-    for row in summary["near_attributable"]:
-        patient = row["generation_id"]
-        said, note = edit_words(notes[patient]), notes[patient]
-        assert said[row["char_start"] : row["char_end"]] == note[row["note_char_start"] : row["note_char_end"]]
-        counted[patient] += row["token_end"] - row["token_start"]
-    assert counted == {
-        row["generation_id"]: row["near_verbatim_attributable_tokens"] for row in summary["generation_metrics"]
-    }
-
-
-def test_notes_of_other_people_are_next_to_nothing(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    """Every patient's answer is another patient's note; all were written in one house."""
-    notes = from_aci_bench()
-    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
-    for shift in (1, 11):
-        texts = [*notes.values()][shift:] + [*notes.values()][:shift]
-        assert near_of(measure(corpus, tokenizer, dict(zip(notes, texts, strict=True)))) < 0.005
-
-
-def test_house_style_around_another_finding_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    """The patient's own finding was not said; it would make the passage of the note unique."""
-    style = words_of(3, 60)
-    findings = {own: words_of(seed, 3).removeprefix("hpi: ") for seed, own in enumerate(("p", "q", "r"), start=5)}
-    corpus = write_corpus(
-        tmp_path / "corpus",
-        {own: [f"{style} {finding} {words_of(4, 60)}"] for own, finding in findings.items()},
-        never_seen=(),
-    )
-    said = f"{style} {words_of(9, 3).removeprefix('hpi: ')} {words_of(4, 60)}"
-    summary = measure(corpus, tokenizer, {"p": edit_words(said)})
-    assert longest_near_match(summary) > 100
-    assert near_of(summary) == 0
-
-
-def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    notes = invented()
-    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
-    summary = measure(corpus, tokenizer, notes)
-    assert near_of(summary) == share_of("attributable_fraction", summary) > LIMIT
-
-
-def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
+def test_boilerplate_with_edits_is_nobodys(tmp_path, tokenizer):
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
     corpus = write_corpus(tmp_path / "corpus", {"p": [LINE], "r": [words_of(1, 400)]})
     summary = measure(corpus, tokenizer, {"p": LINE.replace("fever", "ague")})
@@ -217,7 +100,7 @@ def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelToken
     assert near_of(summary) <= line_ends
 
 
-def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
+def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path, tokenizer):
     note = words_of(0, 400)
     corpus = write_corpus(tmp_path / "corpus", {"p": [note], "r": [words_of(1, 400)]})
     assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt="Patient note:\n")) > 0.75
@@ -228,26 +111,13 @@ def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, tokenizer: 
     assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt=" ".join(words))) < 0.1
 
 
-def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    """A passage that only the patient's own name tells from another patient's is that of both."""
-    style = words_of(3, 120).removeprefix("hpi: ")
-    names = {"p": "Ann Birch", "q": "Sue Cedar"}
-    notes = {
-        key: [f"patient: {name}\nhpi: " + " ".join(f"{part} {name}" for part in style.split("."))]
-        for key, name in names.items()
-    }
-    corpus = write_corpus(tmp_path / "corpus", notes, never_seen=())
-    text = edit_words(notes["p"][0].split("hpi: ")[1])
-    assert near_of(measure(corpus, tokenizer, {"p": text}, prompt="patient: Ann Birch\nhpi:")) == 0
-
-
 @pytest.fixture(scope="module")
-def small_tokenizer(tokenizer_directory) -> ModelTokenizer:
+def small_tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)
 
 
 @pytest.mark.parametrize("block", first_of(2, always=1))
-def test_random_corpora_equal_the_twin(small_tokenizer: ModelTokenizer, tmp_path: Path, block: int) -> None:
+def test_random_corpora_equal_the_twin(small_tokenizer, tmp_path, block):
     """Copies of notes edited token by token, notes of several readings, shared, nested and periodic."""
     census: Counter[str] = Counter()
     reader, tokenizer = NoteReader(PROFILE, clinical_terms(load_panel())), small_tokenizer

@@ -45,7 +45,7 @@ KINDS = (
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory) -> ModelTokenizer:
+def tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)
 
 
@@ -141,7 +141,7 @@ def compare(corpus: RandomCorpus, found: list[Found], tokenizer: ModelTokenizer,
 
 
 @pytest.mark.parametrize("block", first_of(BLOCKS, always=1))
-def test_random_corpora_equal_the_twin(block, tokenizer, tmp_path) -> None:
+def test_random_corpora_equal_the_twin(block, tokenizer, tmp_path):
     census: Counter[str] = Counter()
     for number in range(CORPORA_A_BLOCK):
         rng = random.Random(f"{block} {number}")

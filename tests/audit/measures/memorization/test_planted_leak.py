@@ -1,7 +1,6 @@
 """Another patient's paragraph planted in answers at every tier: found with its owner and note, and nothing else is."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 from support.measured_text import Tables, estimates_of, measured_rows
@@ -33,7 +32,7 @@ Measure = Callable[..., Tables]
 
 
 @pytest.fixture
-def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
+def measure(tokenizer_directory, tmp_path):
     tokenizer = ModelTokenizer(tokenizer_directory)
 
     def measured(texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()) -> Tables:
@@ -69,7 +68,7 @@ def figures(measured: Tables, tier: str = "public") -> tuple[float, float, float
 
 
 @pytest.mark.parametrize("target", ["p2", "q2"])
-def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory, target) -> None:
+def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory, target):
     answer = f"zzz. {LEAK}zzz. {SHARED}"
     measured = measure([(target, tier, answer, "a prompt") for tier in TIER_IDS])
     rows = list(measured["other_patients"])
@@ -101,13 +100,13 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
     ],
     ids=["shared", "nontrain", "echo", "own", "templated", "invented", "short", "empty"],
 )
-def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prompt) -> None:
+def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prompt):
     measured = measure([("p2", "public", text, prompt)])
     assert figures(measured)[0] == 0
     assert sum(row["telling_tokens"] for row in measured["other_patients"]) == 0
 
 
-def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenizer_directory) -> None:
+def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenizer_directory):
     measured = measure([("p2", "public", HELD_OUT, None), ("p2", "public", "", None)])
     length = len(ModelTokenizer(tokenizer_directory).encode(HELD_OUT))
     # Two train patients are left for p2, so that two of the three nontrain patients are drawn.
@@ -116,15 +115,6 @@ def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenize
     assert figures(measured) == (0, 0, drawn / length / 2)
 
 
-def test_without_nontrain_patients_there_is_no_row_of_chance(measure) -> None:
-    measured = measure([("p2", "public", LEAK, None)], without=["q1", "q2", "q3"])
-    (row,) = measured["generation_metrics"]
-    assert row["other_patient_tokens"] == row["tokens"]
-    assert (row["other_patient_sampled_tokens"], row["other_patient_chance_tokens"]) == (None, None)
-    estimates = estimates_of(measured, match_tokens=N)
-    assert [len(estimates.rows(metric)) for metric in METRICS] == [1, 0, 0]
-
-
-def test_text_of_two_other_patients_in_one_answer_has_two_owners(measure) -> None:
+def test_text_of_two_other_patients_in_one_answer_has_two_owners(measure):
     measured = measure([("p3", "public", f"{LEAK} and {OWN}", None)])
     assert [row["owner_patient_id"] for row in measured["other_patients"]] == ["p1", "p2"]

@@ -84,7 +84,7 @@ def notes_of(world: str) -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture(scope="module", params=WORLDS)
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
     notes = notes_of(request.param)
     rows = [{"patient_id": name, "note_id": name, "text": text} for name, (_, text) in notes.items()]
@@ -160,7 +160,7 @@ def attributable(metrics: Iterable[Row]) -> list[tuple[int, int]]:
     return [(row["attributable_tokens"], row["near_verbatim_attributable_tokens"]) for row in metrics]
 
 
-def test_what_repeats_its_prompt_is_not_attributable(world: World, tmp_path: Path) -> None:
+def test_what_repeats_its_prompt_is_not_attributable(world, tmp_path):
     found = measure(
         world,
         tmp_path,
@@ -175,7 +175,7 @@ def test_what_repeats_its_prompt_is_not_attributable(world: World, tmp_path: Pat
     assert {world.layouts[row["patient_id"]] for row in found if row["echo_tokens"] >= N} == asked
 
 
-def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path) -> None:
+def test_what_mends_an_opening_is_not_attributable(world, tmp_path):
     found = measure(
         world,
         tmp_path,
@@ -188,7 +188,7 @@ def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path)
     assert set(attributable(found)) == {(0, 0)}
 
 
-def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
+def test_a_cut_within_an_opening_is_found(world, tmp_path):
     """The same answers, had a few characters been cut out of each opening, at one of three places.
 
     Beyond the cut is text that tells something, of this patient alone, and that no match with the prompt holds.

@@ -88,7 +88,7 @@ KINDS = (
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory) -> ModelTokenizer:
+def tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)
 
 
@@ -296,7 +296,7 @@ def compare_specificity(
 
 
 @pytest.mark.parametrize("block", first_of(BLOCKS, always=1))
-def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, tmp_path, monkeypatch, block: int) -> None:
+def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, tmp_path, monkeypatch, block):
     census: Counter[str] = Counter()
     for seed in range(block * CORPORA_A_BLOCK, (block + 1) * CORPORA_A_BLOCK):
         rng = random.Random(seed)

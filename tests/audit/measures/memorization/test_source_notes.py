@@ -1,9 +1,5 @@
 """How many notes an answer draws on, and which tokens of a piece are templated, by hand."""
 
-import itertools
-import math
-
-import numpy as np
 import pytest
 
 from clinaudit.audit.measures.memorization.source_attribution import (
@@ -31,41 +27,14 @@ from clinaudit.templates.spans import Span
         ([(5,), (4, 5), (4, 5), (4, 6), (4, 6), (6,)], (3, 3)),
     ],
 )
-def test_by_hand(holders: list[tuple[int, ...]], expected: tuple[int, int]) -> None:
+def test_by_hand(holders, expected):
     assert count_source_notes(holders) == expected
-
-
-def test_the_greedy_cover_lies_between_the_least_cover_and_its_bound() -> None:
-    rng = np.random.default_rng(0)
-    larger = 0
-    for _ in range(200):
-        holders = [
-            tuple(int(note) for note in rng.choice(6, rng.integers(1, 4), replace=False))
-            for _ in range(rng.integers(1, 8))
-        ]
-        notes = {note for own in holders for note in own}
-        least = next(
-            size
-            for size in range(1, 7)
-            for cover in itertools.combinations(notes, size)
-            if all(set(own) & set(cover) for own in holders)
-        )
-        held, fewest = count_source_notes(holders)
-        assert held == len(notes)
-        assert least <= fewest <= least * (1 + math.log(len(holders)))
-        larger += fewest > least
-    assert larger < 40
-
-
-def test_a_piece_that_no_note_holds_is_an_error() -> None:
-    with pytest.raises(ValueError, match="without a note"):
-        count_source_notes([(1,), ()])
 
 
 PROFILE = load_profile()
 
 
-def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
+def test_a_token_is_templated_where_any_of_its_characters_is():
     note = "cc: cough\nsee hpi now\nplan: rest"
     # Tokens cut across the rules' spans: "cc:", "see hpi" and "plan:".
     tokens = ["c", "c: ", "co", "ugh\ns", "ee", " hpi n", "ow", "\np", "lan", ":", "", " rest"]

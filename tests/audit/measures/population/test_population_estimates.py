@@ -4,10 +4,8 @@ import polars as pl
 import pytest
 
 from clinaudit.audit.measures.population.estimates import (
-    estimate_overlap,
     estimate_population,
     estimate_subgroups,
-    estimate_uniqueness,
 )
 from clinaudit.reports.estimates.frame import Estimates
 
@@ -27,7 +25,7 @@ COHORTS = pl.LazyFrame({"diagnosis": ["hiv", "hiv"], "patient_id": ["a", "d"]})
 TABLES = {"patients": PATIENTS.lazy(), "people": PEOPLE, "cohorts": COHORTS}
 
 
-def test_splits_and_cohorts_by_hand() -> None:
+def test_splits_and_cohorts_by_hand():
     found = Estimates(estimate_population(TABLES, training_length=300))
 
     def value(metric: str, **place: str) -> float | None:
@@ -53,23 +51,8 @@ def test_splits_and_cohorts_by_hand() -> None:
     assert styles == {"brackets": (1, 3), "stars": (2, 3)}
 
 
-def test_targets_in_both_splits_are_counted_once_of_all_targets() -> None:
-    priors = pl.LazyFrame({"patient_id": ["a", "a", "c", "c", "d"]}).with_columns(role=pl.lit("target"))
-    row = Estimates(estimate_overlap(TABLES | {"priors": priors})).find("in_both_arms")
-    assert (row.count_low, row.of_low) == (1, 3)
-
-
-def test_uniqueness_by_hand() -> None:
-    rows = [("a", 1), ("b", 4), ("c", None), ("d", 11)]
-    table = pl.LazyFrame([(who, "public", of) for who, of in rows], ["patient_id", "tier", "sharing"], orient="row")
-    found = Estimates(estimate_uniqueness(TABLES | {"uniqueness": table}))
-    trained = {row.part: (row.count_low, row.of_low) for row in found.rows("uniqueness", arm="train", tier="public")}
-    assert trained == {"1": (1, 3), "2-4": (1, 3), "5-10": (0, 3), ">10": (0, 3), "no prior": (1, 3)}
-    assert found.find("uniqueness", arm="nontrain", tier="public", by="sharing", part=">10").value == 1
-
-
 @pytest.mark.parametrize(("race", "listed"), [("white", True), ("unknown", False)])
-def test_subgroups_by_hand(race: str, listed: bool) -> None:
+def test_subgroups_by_hand(race, listed):
     answers = pl.LazyFrame(
         [
             ("a", "train", "text", 0),

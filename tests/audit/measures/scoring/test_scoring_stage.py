@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,8 +19,6 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, read_table, write_table
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
-from clinaudit.errors import StorageError
-from clinaudit.priors.corpus.corpus import Corpus
 
 CONTEXT = 32
 NOTES = {
@@ -31,19 +28,19 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> AuditedModel:
+def model(tmp_path_factory):
     directory = tmp_path_factory.mktemp("model")
     save_llama(directory, context=CONTEXT)
     return find_model(str(directory), engine="transformers", tokenizer=None, context_length=None, approved_hosts=())
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
+def corpus(tmp_path):
     return corpus_with(tmp_path / "corpus", NOTES)
 
 
 @pytest.fixture
-def tokenizer(model: AuditedModel) -> ModelTokenizer:
+def tokenizer(model):
     return ModelTokenizer(model.tokenizer_directory)
 
 
@@ -53,12 +50,12 @@ def patients(**roles: str) -> pl.DataFrame:
 
 
 @pytest.fixture
-def texts(corpus: Corpus, tokenizer: ModelTokenizer) -> pl.DataFrame:
+def texts(corpus, tokenizer):
     return plan_texts(patients(target="pq"), corpus, tokenizer, context_length=CONTEXT)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[RunStore]:
+def store(tmp_path):
     with open_store(RunDirectory(tmp_path / "run")) as store:
         yield store
 
@@ -72,9 +69,7 @@ def score(texts: pl.DataFrame, model: AuditedModel, store: RunStore) -> pl.DataF
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_token_follows_half_a_context_at_least(
-    texts: pl.DataFrame, corpus: Corpus, tokenizer: ModelTokenizer, model: AuditedModel, store: RunStore
-) -> None:
+def test_every_token_follows_half_a_context_at_least(texts, corpus, tokenizer, model, store):
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -105,9 +100,7 @@ def test_every_token_follows_half_a_context_at_least(
     assert most > 2 * CONTEXT
 
 
-def test_a_special_token_lets_the_first_token_be_scored(
-    corpus: Corpus, tokenizer: ModelTokenizer, model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_special_token_lets_the_first_token_be_scored(corpus, tokenizer, model, store, monkeypatch):
     monkeypatch.setattr(tokenizer, "encode_prompt", lambda text: (1, *tokenizer.encode(text)))
     texts = plan_texts(patients(target="pq"), corpus, tokenizer, context_length=CONTEXT)
     for of in score(texts, model, store).iter_rows(named=True):
@@ -146,9 +139,7 @@ def load_as(monkeypatch: pytest.MonkeyPatch, engine: CountingEngine) -> None:
     monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
 
 
-def test_no_shard_that_is_scored_is_scored_again(
-    texts: pl.DataFrame, model: AuditedModel, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_shard_that_is_scored_is_scored_again(texts, model, store, tmp_path, monkeypatch):
     model = replace(model, options=EngineOptions(max_batch=2))
 
     def run(engine: CountingEngine, into: RunStore) -> pl.DataFrame:
@@ -172,8 +163,8 @@ def test_no_shard_that_is_scored_is_scored_again(
 
 
 def test_whom_the_site_named_too_is_scored_once_and_the_control_models_scores_are_kept_apart(
-    corpus: Corpus, tokenizer: ModelTokenizer, model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus, tokenizer, model, store, monkeypatch
+):
     texts = plan_texts(patients(target="pq", included="p"), corpus, tokenizer, context_length=CONTEXT)
     audited, control = CountingEngine(), CountingEngine()
     for engine, which in ((audited, "audited"), (control, "control")):
@@ -188,9 +179,7 @@ def test_whom_the_site_named_too_is_scored_once_and_the_control_models_scores_ar
     assert set(audited.asked).isdisjoint(control.asked)
 
 
-def test_a_server_without_log_probabilities_is_not_measured(
-    texts: pl.DataFrame, model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_without_log_probabilities_is_not_measured(texts, model, store, monkeypatch):
     class Silent(CountingEngine):
         def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:  # noqa: ARG002 (the protocol's)
             raise NoScoresError("the server gives no log-probabilities")
@@ -201,9 +190,3 @@ def test_a_server_without_log_probabilities_is_not_measured(
     assert scores.is_empty()
     assert set(SCHEMAS["scores"]) == set(scores.columns)
     assert store.scores() == {}
-
-
-def test_scores_that_no_audit_wrote_are_an_error(texts: pl.DataFrame, model: AuditedModel, store: RunStore) -> None:
-    store._connection.execute("INSERT INTO scores VALUES ('k', 1, x'00')")
-    with pytest.raises(StorageError, match="the audit did not write"):
-        score_notes(texts, EngineInUse(model, None, store), store, QUIET)

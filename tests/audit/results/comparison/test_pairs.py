@@ -1,6 +1,5 @@
 """The same patients in two runs: who makes a pair, and the differences by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -24,7 +23,7 @@ def changes_of(first: list[dict[str, Any]], second: list[dict[str, Any]], arm: s
     return {change.metric: change for change in found if change.arm == arm}
 
 
-def test_a_patient_counts_once_and_only_where_both_runs_have_it() -> None:
+def test_a_patient_counts_once_and_only_where_both_runs_have_it():
     first = [answer("a", 40), answer("b", 0), answer("only a", 90), answer("moved", 50)]
     second = [answer("a", 10), answer("b", 20), answer("only b", 90), answer("moved", 50, arm="nontrain")]
     found = changes_of(first, second)
@@ -34,24 +33,12 @@ def test_a_patient_counts_once_and_only_where_both_runs_have_it() -> None:
     assert figure.place == ("memorized_fraction", "text", TIER, "train", "", "", "")
 
 
-def test_a_patient_with_several_answers_is_the_mean_of_those_to_prompts_of_both_runs() -> None:
+def test_a_patient_with_several_answers_is_the_mean_of_those_to_prompts_of_both_runs():
     first = [answer("a", 40, name="one"), answer("a", 0, name="two"), answer("b", 10, name="x")]
     second = [answer("a", 20, name="one"), answer("b", 30, name="y"), answer("b", 50, name="z")]
     figure = changes_of(first, second)["memorized_fraction"]
     # a: 40 to 20 of one prompt; b has no prompt of both runs: 10 to the mean of 30 and 50.
     assert (figure.a.value, figure.b.value) == pytest.approx(((0.4 + 0.1) / 2, (0.2 + 0.4) / 2))
-
-
-def test_forms_stay_apart() -> None:
-    rows = [answer("a", 40), answer("a", 10, name="c", form="chat")]
-    found = list(compare_text(pl.DataFrame(rows), pl.DataFrame(rows)))
-    values = {change.form: change.a.value for change in found if change.metric == "memorized_fraction"}
-    assert values == pytest.approx({"text": 0.4, "chat": 0.1})
-
-
-def test_an_empty_answer_gives_nothing_away() -> None:
-    figure = changes_of([answer("a", 40)], [answer("a", 0, tokens=0)])["memorized_fraction"]
-    assert (figure.b.value, figure.difference.value) == (0, pytest.approx(-0.4))
 
 
 def readings(stated: int, *, other: int = 0, arm: str = "nontrain", cell: int = 50) -> pl.DataFrame:
@@ -74,7 +61,7 @@ def of_metric(found: list[Change], metric: str) -> Change:
     return next(change for change in found if change.metric == metric)
 
 
-def test_a_difference_of_what_training_adds_by_hand() -> None:
+def test_a_difference_of_what_training_adds_by_hand():
     found = list(compare_readings(readings(30), readings(0)))
     area, told = of_metric(found, "auroc_all"), of_metric(found, "sensitivity")
     # Before: 0.5 + 0.5 * 0.6 = 0.8 of those trained on, 0.5 of the others; after 0.5 and 0.5.
@@ -84,7 +71,7 @@ def test_a_difference_of_what_training_adds_by_hand() -> None:
     assert told.place == ("sensitivity", "text", TIER, "train-nontrain", "hiv", "", "")
 
 
-def test_where_nobody_was_held_out_the_control_stands_for_chance() -> None:
+def test_where_nobody_was_held_out_the_control_stands_for_chance():
     found = list(compare_readings(readings(30, other=10, arm="control"), readings(10, other=10, arm="control")))
     told = of_metric(found, "sensitivity")
     assert (told.arm, told.a.value, told.b.value, told.difference.value) == (
@@ -94,20 +81,7 @@ def test_where_nobody_was_held_out_the_control_stands_for_chance() -> None:
     assert list(compare_readings(without, without)) == []
 
 
-def test_unjudged_members_and_members_of_one_run_make_no_pair() -> None:
-    before, after = readings(30), readings(0)
-    fewer = after.slice(1).with_columns(
-        outcome=pl.when(pl.col("patient_id") == "trainTrue1").then(pl.lit("unjudged")).otherwise("outcome")
-    )
-    assert of_metric(list(compare_readings(before, fewer)), "auroc_all").pairs == 198
-
-
-def test_where_nothing_changed_the_interval_has_a_width() -> None:
-    for change in compare_readings(readings(0), readings(0)):
-        assert (change.difference.low or 0) < 0 < (change.difference.high or 0)
-
-
-def test_the_evidence_of_two_runs(tmp_path: Path) -> None:
+def test_the_evidence_of_two_runs(tmp_path):
     planted = plant(tmp_path)
     found = compare_evidence(planted.a / "evidence", planted.b / "evidence", match_tokens=30)
     (hits,) = (c for c in found if (c.metric, c.tier, c.arm) == ("hit_rate", TIER, "train"))

@@ -21,18 +21,18 @@ SHARES = replace(load_policy(), limits=tuple(of for of in load_policy().limits i
 
 
 @pytest.mark.parametrize("audits", SOME)
-def test_a_clean_model_passes_all_but_diagnoses_in_nearly_every_audit_of_200_patients_an_arm(audits: int) -> None:
+def test_a_clean_model_passes_all_but_diagnoses_in_nearly_every_audit_of_200_patients_an_arm(audits):
     assert simulate(SHARES, Model(), Design(200, 200), audits=audits)["pass"] >= 0.95 * audits - 1
 
 
 @pytest.mark.parametrize("audits", SOME)
-def test_every_fifth_patients_text_at_one_tier_fails_in_nearly_every_audit(audits: int) -> None:
+def test_every_fifth_patients_text_at_one_tier_fails_in_nearly_every_audit(audits):
     leaking = Model(own={"encounter": 0.2})
     assert simulate(SHARES, leaking, Design(200, 200), audits=audits)["fail"] >= 0.95 * audits
 
 
 @pytest.mark.parametrize("audits", SOME)
-def test_with_100_patients_a_group_a_clean_model_passes_and_one_that_tells_two_diagnoses_fails(audits: int) -> None:
+def test_with_100_patients_a_group_a_clean_model_passes_and_one_that_tells_two_diagnoses_fails(audits):
     design = Design(200, 200, a_group=100, diagnoses=panel_ids())
     clean, leaking = (
         simulate(load_policy(), of, design, audits=audits, seed=1) for of in (Model(), leak_of_two_diagnoses())
@@ -42,7 +42,7 @@ def test_with_100_patients_a_group_a_clean_model_passes_and_one_that_tells_two_d
     assert not leaking["pass"]
 
 
-def test_the_rates_of_diagnoses_are_those_of_the_gate() -> None:
+def test_the_rates_of_diagnoses_are_those_of_the_gate():
     (limit,) = (of for of in load_policy().limits if of.metric == "auroc_all")
     alone = Policy("site", (replace(limit, tiers=("public", "encounter"), diagnoses=("hiv",)),))
     design = Design(200, 200, a_group=40, tiers=("public", "encounter"), diagnoses=("hiv",), tasks=0)
@@ -53,7 +53,7 @@ def test_the_rates_of_diagnoses_are_those_of_the_gate() -> None:
     assert leaking.fails == pytest.approx(by_gate[1]["fail"] / 300, abs=0.08)
 
 
-def test_more_patients_pass_more_clean_models_and_fail_more_leaks() -> None:
+def test_more_patients_pass_more_clean_models_and_fail_more_leaks():
     few, many = (rates_of_shares(SHARES, "encounter", (size, size), audits=30) for size in (40, 250))
     for limit, rates in many.items():
         assert rates.passes >= few[limit].passes
@@ -61,7 +61,7 @@ def test_more_patients_pass_more_clean_models_and_fail_more_leaks() -> None:
         assert rates.fails > 0.9
 
 
-def test_check_says_how_often_a_policy_is_right_with_the_patients_that_there_are() -> None:
+def test_check_says_how_often_a_policy_is_right_with_the_patients_that_there_are():
     policy = Policy(
         "ours",
         (

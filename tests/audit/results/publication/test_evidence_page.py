@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from support.runs.tables import evidence_row
 
-from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, collect_evidence, write_evidence_page
+from clinaudit.audit.results.publication.evidence_page import collect_evidence
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -23,7 +22,7 @@ _EMPTY = ("regions", "segments", "told", "near_attributable", "other_patients", 
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
+def corpus(tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
     rows = [{"patient_id": name, "note_id": f"note-{name}", "text": NOTE} for name in ("p1", "p2")]
@@ -32,7 +31,7 @@ def corpus(tmp_path: Path) -> Corpus:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> RunDirectory:
+def run(tmp_path):
     run = RunDirectory(tmp_path / "run")
     run.create()
     asked = {"role": "target", "model": "audited", "form": "text", "arm": "train", "tier": "public"}
@@ -89,13 +88,13 @@ def passage(generation_id: str, owner: str, at: int = 0) -> Row:
     return evidence_row("other_patients", generation_id=generation_id, **where, **of)
 
 
-def test_every_text_is_a_row_and_the_limit_keeps_those_that_say_most(run: RunDirectory, corpus: Corpus) -> None:
+def test_every_text_is_a_row_and_the_limit_keeps_those_that_say_most(run, corpus):
     assert shown(collect(run, corpus)) == ["g2", "g1", "g3", "g4"]
     first = collect(run, corpus, limit=2)
     assert (shown(first), first.found) == (["g2", "g1"], 4)
 
 
-def test_edited_text_of_one_patient_ranks_and_is_marked_where_it_stands(run: RunDirectory, corpus: Corpus) -> None:
+def test_edited_text_of_one_patient_ranks_and_is_marked_where_it_stands(run, corpus):
     # More of it than of the verbatim text of g2.
     change(run, "generation_metrics", {"g4": own_tokens(0, edited=10)})
     at = NOTE.index(SAID)
@@ -115,9 +114,7 @@ def test_edited_text_of_one_patient_ranks_and_is_marked_where_it_stands(run: Run
     assert (text["attributable_tokens"], text["near_verbatim_attributable_tokens"]) == (0, 10)
 
 
-def test_what_the_prompt_told_is_marked_character_by_character_and_no_empty_segment_is(
-    run: RunDirectory, corpus: Corpus
-) -> None:
+def test_what_the_prompt_told_is_marked_character_by_character_and_no_empty_segment_is(run, corpus):
     """A section's header, a carriage return in the answer, and a segment between whose ends no token begins."""
     answer = NOTE.replace("\n", "\r\n")
     change(run, "generations", {"g4": {"text": answer}})
@@ -141,7 +138,7 @@ def test_what_the_prompt_told_is_marked_character_by_character_and_no_empty_segm
     assert "".join(answer[span["char_start"] : span["char_end"]] for span in text["spans"]) == answer
 
 
-def test_other_patients_text_stands_with_its_owner_and_note(run: RunDirectory, corpus: Corpus) -> None:
+def test_other_patients_text_stands_with_its_owner_and_note(run, corpus):
     # Nothing of g4 is its own patient's, and all but two tokens another's.
     change(run, "generation_metrics", {"g4": {"other_patient_tokens": 8}})
     add(run, "other_patients", passage("g4", "p1"))
@@ -160,7 +157,7 @@ def value(generation_id: str, at: int, **given: object) -> Row:
     return evidence_row("identifiers", **place, **given)
 
 
-def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run: RunDirectory, corpus: Corpus) -> None:
+def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run, corpus):
     add(run, "identifiers", value("g4", 11, owner="other_train", verified=True, holders=["p1"]))
     add(run, "identifiers", value("g3", 11, owner="nobody"))
     page = collect(run, corpus)
@@ -172,9 +169,7 @@ def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run
     assert page.texts[0]["identifiers"] == []
 
 
-def test_answers_about_nobody_stand_among_the_texts_with_whose_text_and_values_they_hold(
-    run: RunDirectory, corpus: Corpus
-) -> None:
+def test_answers_about_nobody_stand_among_the_texts_with_whose_text_and_values_they_hold(run, corpus):
     asked = {"role": "nobody", "model": "audited", "form": "text", "tier": "everyday", "patient_id": None, "arm": None}
     for name, text in (("o1", "dear all"), ("o2", NOTE)):
         others = 5 * (name == "o2")
@@ -198,33 +193,7 @@ def test_answers_about_nobody_stand_among_the_texts_with_whose_text_and_values_t
     assert "asked about nobody" in html
 
 
-def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: RunDirectory, corpus: Corpus) -> None:
-    read = {text["generation_id"]: text["readings"] for text in collect(run, corpus).texts}
-    found = [(of["read"], of["truth"], of["agreement"]) for (of,) in (read["g1"], read["g2"], read["g3"])]
-    assert found == [
-        ("positive", "does not have it", "wrong"),
-        ("unjudged", "does not have it", "open"),
-        ("positive", "not known", "open"),
-    ]
-    assert (read["g1"][0]["spans"], read["g2"][0]["spans"], read["g4"]) == (["cough"], [], [])
-
-
-def test_a_run_writes_its_page_from_its_tables_and_one_without_them_writes_none(
-    run: RunDirectory, corpus: Corpus
-) -> None:
-    write_evidence_page(run, corpus, NoteReader(load_profile()), match_tokens=30, limit=1)
-    page = run.evidence / EVIDENCE_PAGE
-    assert "g2" in page.read_text(encoding="utf-8")
-    assert page.stat().st_mode & 0o777 == 0o600
-    page.unlink()
-    (run.evidence / "judgements.parquet").unlink()
-    write_evidence_page(run, corpus, NoteReader(load_profile()), match_tokens=30)
-    assert not page.exists()
-
-
-def test_texts_of_the_control_and_of_included_patients_are_neither_shown_nor_ranked(
-    run: RunDirectory, corpus: Corpus
-) -> None:
+def test_texts_of_the_control_and_of_included_patients_are_neither_shown_nor_ranked(run, corpus):
     asked = {"g1": {"model": "control"}, "g3": {"role": "included"}, "g2": {"form": "chat"}}
     for table in ("generations", "generation_metrics"):
         change(run, table, asked)

@@ -1,7 +1,5 @@
 """A recorded verdict is believed unless what is published contradicts it."""
 
-from pathlib import Path
-
 import pytest
 
 from clinaudit.audit.results.publication.published_files import read_published
@@ -37,7 +35,7 @@ def told(status: Status, missing: int, left_out: int, *rules: RuleStatus) -> Run
     ("missing", "left_out", "is_printed"),
     [(3, 0, False), (15, 0, True), (15, 3, False), (3, 35, False), (5, 15, False)],
 )
-def test_missing_work_is_told_whether_or_not_its_number_is(missing: int, left_out: int, *, is_printed: bool) -> None:
+def test_missing_work_is_told_whether_or_not_its_number_is(missing, left_out, *, is_printed):
     run = told("incomplete", missing, left_out)
     (row,) = run.estimates.rows("missing")
     assert (row.count_low == row.count_high == missing) == is_printed
@@ -46,7 +44,7 @@ def test_missing_work_is_told_whether_or_not_its_number_is(missing: int, left_ou
         require_concluded(told("fail", missing, left_out))
 
 
-def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
+def test_a_status_that_the_published_rows_contradict_is_refused():
     require_concluded(told("inconclusive", 0, 3))
     require_concluded(told("pass", 0, 0, "pass"))
     # A pass of all rules is none where work is missing.
@@ -56,7 +54,7 @@ def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
             require_concluded(run)
 
 
-def test_a_metric_that_nobody_knows_is_no_table_of_this_program(tmp_path: Path) -> None:
+def test_a_metric_that_nobody_knows_is_no_table_of_this_program(tmp_path):
     for name in ("results.json", "run.json"):
         (tmp_path / name).write_text("{}")
     for metric, is_known in (("hit_rate", True), ("hit_rte", False)):

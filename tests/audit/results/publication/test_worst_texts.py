@@ -1,12 +1,8 @@
 """`show --worst`: the texts with most own text, the note it stands in, and that it is said to be PHI."""
 
-import json
-from pathlib import Path
-
 import pytest
 from support.runs.tables import evidence_row
 
-from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.results.publication.worst_texts import find_worst_texts
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -39,7 +35,7 @@ def _piece(generation: str, note: str, tokens: int, holders: int = 1) -> dict[st
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> RunDirectory:
+def run(tmp_path):
     run = RunDirectory(tmp_path / "a run")
     run.create()
     head = [
@@ -70,7 +66,7 @@ def run(tmp_path: Path) -> RunDirectory:
     return run
 
 
-def test_the_worst_stand_first_with_the_note_that_most_stands_in(run: RunDirectory) -> None:
+def test_the_worst_stand_first_with_the_note_that_most_stands_in(run):
     found = find_worst_texts(run, 10)
     assert [(text["generation_id"], text["form"], text["note_id"]) for text in found] == [
         ("g3", "chat", "n2"),
@@ -82,37 +78,7 @@ def test_the_worst_stand_first_with_the_note_that_most_stands_in(run: RunDirecto
     assert [found[0][name] for name in ("patient_id", "attributable_tokens", "tokens")] == ["p-g3", 20, 40]
 
 
-def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(
-    run: RunDirectory, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["show", str(run.root), "--worst", "1"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("PHI:")
-    assert "1. 20 of 40 tokens (50%) are the own text of patient p-g3, from note n2\n" in printed
-    assert "prompt g3 · 1 Public facts · In a chat · trained on\n" in printed
-    assert f"clinaudit again '{run.root}' g3 MODEL\n" in printed
-    assert "   | one\n   | two \ufffd[2J\n" in printed
-    assert run_command(["show", str(run.root), "--worst", "4"]) == 0
-    edited = "4. 3 of 40 tokens (7.5%) are the own text of patient p-g7, from note n8; 3 of them are near-verbatim\n"
-    assert edited in capsys.readouterr().out
-    assert run_command(["show", str(run.root), "--worst", "2", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["generation_id"] for row in rows] == ["g3", "g5"]
-    assert rows[0]["again"] == f"clinaudit again '{run.root}' g3 MODEL"
-    assert rows[0]["prompt"] == "age: 40"
-
-
-@pytest.mark.parametrize("command", [["show", "--worst", "1"], ["evidence", "."], ["again", "g3", "."], ["gate"]])
-def test_a_run_of_another_version_is_said_to_be_one(
-    run: RunDirectory, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
-    (run.root / "results.json").write_text('{"schema_version": "4.1"}')
-    write_manifest(run)
-    assert run_command([command[0], str(run.root), *command[1:]]) == 3
-    assert "of another version of clinaudit" in capsys.readouterr().err
-
-
-def test_no_text_and_no_evidence_are_not_the_same(run: RunDirectory) -> None:
+def test_no_text_and_no_evidence_are_not_the_same(run):
     assert "No text holds own text" in worst_texts([], run.root)
     (run.evidence / "generations.parquet").unlink()
     with pytest.raises(BadInputError, match="purged"):

@@ -1,7 +1,6 @@
 """The secrets of a cluster, and a process that may go to it."""
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from support.cluster.nodes import Secrets, own_address, write_secrets
 
 
 @pytest.fixture(scope="session")
-def secrets() -> Iterator[Secrets]:
+def secrets():
     # Not under pytest's own folders: Ray's sockets would have names that are too long there.
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="cr") as name:
         ip = own_address()
@@ -17,7 +16,7 @@ def secrets() -> Iterator[Secrets]:
 
 
 @pytest.fixture
-def secure(secrets, monkeypatch) -> dict[str, str]:
+def secure(secrets, monkeypatch):
     """This process may go to the cluster."""
     for name, value in secrets.settings.items():
         monkeypatch.setenv(name, value)

@@ -19,14 +19,14 @@ from clinaudit.errors import IncompleteError, UnsafeError, UsageError
         ("RAY_USAGE_STATS_ENABLED", "1", "RAY_USAGE_STATS_ENABLED=0"),
     ],
 )
-def test_each_setting_that_ray_lacks_is_named(secure, monkeypatch, name, value, said) -> None:
+def test_each_setting_that_ray_lacks_is_named(secure, monkeypatch, name, value, said):
     require_secure_settings("10.0.0.1:6379")
     monkeypatch.setenv(name, value)
     with pytest.raises(UnsafeError, match=f"Ray lacks {said};"):
         require_secure_settings("10.0.0.1:6379")
 
 
-def test_files_that_others_may_read_are_refused(secure, secrets) -> None:
+def test_files_that_others_may_read_are_refused(secure, secrets):
     session = secrets.folder / "session"
     session.mkdir()
     session.chmod(0o777)
@@ -40,14 +40,14 @@ def test_files_that_others_may_read_are_refused(secure, secrets) -> None:
 
 
 @pytest.mark.parametrize("name", ["RAY_TLS_CA_CERT", "RAY_TLS_SERVER_KEY"])
-def test_a_file_that_is_not_there_is_refused(secure, monkeypatch, name) -> None:
+def test_a_file_that_is_not_there_is_refused(secure, monkeypatch, name):
     monkeypatch.setenv(name, "/nowhere")
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UnsafeError, match="FileNotFoundError"):
         require_tls(f"127.0.0.1:{server.getsockname()[1]}")
 
 
 @pytest.mark.parametrize("address", ["auto", "host", "ray://host:10001", "host:0", "host:x", ":6379", "host:99999"])
-def test_an_address_is_host_and_port(address, secure) -> None:
+def test_an_address_is_host_and_port(address, secure):
     with pytest.raises(UsageError, match="HOST:PORT"):
         require_secure_settings(address)
 
@@ -62,7 +62,7 @@ for _ in range(2):
 """
 
 
-def test_a_head_without_tls_is_refused_before_anything_is_sent(secure) -> None:
+def test_a_head_without_tls_is_refused_before_anything_is_sent(secure):
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         command = [sys.executable, "-c", PLAIN_HEAD, str(server.fileno())]
@@ -74,7 +74,7 @@ def test_a_head_without_tls_is_refused_before_anything_is_sent(secure) -> None:
                 head.kill()
 
 
-def test_an_absent_head_leaves_the_run_incomplete(secure) -> None:
+def test_an_absent_head_leaves_the_run_incomplete(secure):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(IncompleteError, match="no Ray cluster answers"):

@@ -21,7 +21,7 @@ def full_stdout() -> Iterator[None]:
         full.close()
 
 
-def test_an_import_that_cannot_say_so_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_import_that_cannot_say_so_is_complete(tmp_path, capsys):
     source, destination = tables.write_mimic(tmp_path / "physionet"), tmp_path / "corpus"
     with full_stdout():
         assert run(["import", "mimic-iv-note", str(source), str(destination), "--quiet"]) == 0
@@ -32,9 +32,7 @@ def test_an_import_that_cannot_say_so_is_complete(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("arguments", [["check", "NOTES", "--show", "a"], ["policy", "list"], ["--help"]])
-def test_a_text_that_was_asked_for_and_is_lost_is_an_error(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_that_was_asked_for_and_is_lost_is_an_error(arguments, tmp_path, capsys):
     notes = tmp_path / "notes.jsonl"
     notes.write_text('{"patient_id": "a", "note_id": "1", "text": "CC: cough"}\n', encoding="utf-8")
     with full_stdout():
@@ -44,7 +42,7 @@ def test_a_text_that_was_asked_for_and_is_lost_is_an_error(
     assert "standard output" in error
 
 
-def test_without_stderr_work_goes_on_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_stderr_work_goes_on_in_silence(monkeypatch):
     # A process started with descriptor 2 closed has no stderr at all.
     monkeypatch.setattr(sys, "stderr", None)
     done = []
@@ -53,9 +51,3 @@ def test_without_stderr_work_goes_on_in_silence(monkeypatch: pytest.MonkeyPatch)
             advance(1)
             done.append(note)
     assert done == [0, 1]
-
-
-def test_the_last_line_says_how_much_was_done(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress().stage("counting", total=2, unit="notes") as advance:
-        advance(2)
-    assert capsys.readouterr().err.startswith("counting: 2/2 notes in ")

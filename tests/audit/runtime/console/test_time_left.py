@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.runtime.console.progress import Expected, Progress, TimeLeft
+from clinaudit.audit.runtime.console.progress import Expected, TimeLeft
 
 _RECORDED = Path(__file__).parents[3] / "support" / "recorded_runs"
 
 
 @pytest.mark.parametrize("path", sorted(_RECORDED.glob("*.json")), ids=lambda path: path.stem)
-def test_from_the_first_tenth_on_what_was_said_was_right_within_a_factor_of_two(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_the_first_tenth_on_what_was_said_was_right_within_a_factor_of_two(path, monkeypatch):
     """Runs of `benchmarks/time_left.py record` and, of the demo, what it printed every ten seconds."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[4] / "benchmarks"))
     recorded = json.loads(path.read_text(encoding="utf-8"))
@@ -24,35 +22,7 @@ def test_from_the_first_tenth_on_what_was_said_was_right_within_a_factor_of_two(
     assert all(0.5 <= factor <= 2 for factor in [*others, 1.0 if first is None else first]), (first, others)
 
 
-class Clock:
-    """Time that goes on by a second at every look."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-def test_progress_for_people_says_both_times(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
-    progress = Progress()
-    progress.expect([Expected("reading", 1), Expected("writing", 3)])
-    with progress.stage("reading", total=20, unit="notes") as advance:
-        for _ in range(20):
-            clock.now += 6
-            advance(1)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[3] == "reading: 8/20 notes, about 1 min 12 s left; of all stages about 5 min 37 s left"
-    assert lines[-1] == "reading: 20/20 notes in 2 min 0 s; of all stages about 5 min 20 s left"
-    Progress(quiet=True, form="json").say("nothing")
-    assert capsys.readouterr().err == ""
-
-
-def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_to_come() -> None:
+def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_to_come():
     left = TimeLeft([Expected("generating", 100, by_model=True), Expected("matching notes", 50)], 0.0)
     assert left.left(0.0) == 150
     # Nine tenths were generated in an earlier run; the rest takes ten times as long as where it was measured.
@@ -61,7 +31,7 @@ def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_t
     assert left.left(100.0) == 50
 
 
-def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time() -> None:
+def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time():
     left = TimeLeft([Expected("a", 10), Expected("b", 10), Expected("c", 10), Expected("a", 20)], 0.0)
     left.begin("c", 0.0)
     left.end(10.0)
@@ -76,7 +46,7 @@ def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time() -> N
     assert left.left(1020.0) == pytest.approx(10)
 
 
-def test_what_is_loaded_for_the_first_units_is_not_reckoned_to_the_others() -> None:
+def test_what_is_loaded_for_the_first_units_is_not_reckoned_to_the_others():
     left = TimeLeft([Expected("generating", 100)], 0.0)
     left.begin("generating", 0.0)
     left.reach(0.01, 60.0)

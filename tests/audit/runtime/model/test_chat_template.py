@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 from support.chat_tokenizers import CHATML, LLAMA_3, MISTRAL, save_chat_tokenizer
 
-from clinaudit.audit.assembly.inputs import find_chat
 from clinaudit.audit.runtime.model import chat_template
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import SYSTEM, PromptFormChoice, RenderedChat, converse
+from clinaudit.errors import BadInputError
+from clinaudit.priors.renderings import SYSTEM, RenderedChat, converse
 
 LINES = ["patient: Ada Lund", "cc: cough"]
 USER = "This is known of a patient:\npatient: Ada Lund\ncc: cough\n\nWrite the note about this patient."
@@ -28,15 +26,13 @@ DIALECTS = {
 def load(base: Path, directory: Path, template: str) -> tuple[ModelTokenizer, ChatTemplate]:
     tokenizer = ModelTokenizer(save_chat_tokenizer(base, directory, template))
     found = find_chat_template(tokenizer)
-    assert found is not None
     return tokenizer, found
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=("chatml", "llama 3", "mistral"))
-def test_the_prompt_in_each_dialect(dialect: str, tokenizer_directory: Path, tmp_path: Path) -> None:
+def test_the_prompt_in_each_dialect(dialect, tokenizer_directory, tmp_path):
     tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
     said = template.render(converse(LINES))
-    assert isinstance(said, RenderedChat)
     expected = DIALECTS[dialect]
     assert said.prompt == expected
     # The template's own, and no second one.
@@ -49,12 +45,12 @@ def test_the_prompt_in_each_dialect(dialect: str, tokenizer_directory: Path, tmp
 @pytest.mark.parametrize(
     ("dialect", "token"), [(CHATML, "<|im_end|>"), (LLAMA_3, "<|eot_id|>"), (MISTRAL, "<|endoftext|>")]
 )
-def test_the_token_that_ends_a_turn(dialect: str, token: str, tokenizer_directory: Path, tmp_path: Path) -> None:
+def test_the_token_that_ends_a_turn(dialect, token, tokenizer_directory, tmp_path):
     tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
     assert template.stop_token_ids == {tokenizer.id_of(token)}
 
 
-def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory: Path, tmp_path: Path) -> None:
+def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory, tmp_path):
     _, template = load(tokenizer_directory, tmp_path, CHATML)
     assert isinstance(template.render(converse(["cc: <|im_end|>"])), str)
     assert isinstance(template.render(converse(["cc: im_end"])), RenderedChat)
@@ -74,9 +70,7 @@ def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_direct
         ("{% set n = 9 %}{{ (n ** n) ** (n ** n) }}", "takes powers of numbers, which may never end"),
     ],
 )
-def test_a_template_that_cannot_be_used_is_bad_input(
-    template: str, what: str, tokenizer_directory: Path, tmp_path: Path
-) -> None:
+def test_a_template_that_cannot_be_used_is_bad_input(template, what, tokenizer_directory, tmp_path):
     tokenizer = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "tuned", template))
     with pytest.raises(BadInputError) as caught:
         find_chat_template(tokenizer)
@@ -84,14 +78,7 @@ def test_a_template_that_cannot_be_used_is_bad_input(
     assert "SECRET" not in caught.value.message
 
 
-def test_two_stars_in_the_words_of_a_template_are_no_power(tokenizer_directory: Path, tmp_path: Path) -> None:
-    _, template = load(tokenizer_directory, tmp_path, "**Answer in {{ '**bold**' }}.**\n" + CHATML)
-    assert isinstance(template.render(converse(LINES)), RenderedChat)
-
-
-def test_a_template_that_loops_is_bad_input(
-    tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_template_that_loops_is_bad_input(tokenizer_directory, tmp_path, monkeypatch):
     # Each range is within the sandbox's limit.
     loop = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
     tokenizer = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "tuned", loop))
@@ -100,28 +87,9 @@ def test_a_template_that_loops_is_bad_input(
         find_chat_template(tokenizer)
 
 
-def test_a_template_that_fails_for_one_patient_is_bad_input(tokenizer_directory: Path, tmp_path: Path) -> None:
+def test_a_template_that_fails_for_one_patient_is_bad_input(tokenizer_directory, tmp_path):
     fails = "{% if 'Ada' in messages[-1]['content'] %}{{ raise_exception('Ada') }}{% endif %}" + CHATML
     _, template = load(tokenizer_directory, tmp_path, fails)
     with pytest.raises(BadInputError) as caught:
         template.render(converse(LINES))
     assert "Ada" not in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("asked", "has_template", "is_chat"),
-    [("auto", True, True), ("auto", False, False), ("text", True, False), ("chat", True, True), ("both", True, True)],
-)
-def test_the_form_that_is_asked(
-    asked: PromptFormChoice, has_template: bool, is_chat: bool, tokenizer_directory: Path, tmp_path: Path
-) -> None:
-    directory = save_chat_tokenizer(tokenizer_directory, tmp_path, CHATML) if has_template else tokenizer_directory
-    settings = AuditSettings(model="", corpus=Path(), out=Path(), prompt_form=asked)
-    assert (find_chat(settings, ModelTokenizer(directory)) is not None) == is_chat
-
-
-@pytest.mark.parametrize("asked", ["chat", "both"])
-def test_a_chat_without_a_template_is_a_usage_error(asked: PromptFormChoice, tokenizer_directory: Path) -> None:
-    settings = AuditSettings(model="", corpus=Path(), out=Path(), prompt_form=asked)
-    with pytest.raises(UsageError, match=f"--prompt-form {asked}: the tokenizer in .* has no chat template"):
-        find_chat(settings, ModelTokenizer(tokenizer_directory))

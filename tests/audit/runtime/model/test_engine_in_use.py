@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,14 @@ from support.elsewhere import Elsewhere
 from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.runtime.model import audited_model
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
+from clinaudit.audit.runtime.run.store import TokenScores, open_store
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = [
@@ -45,7 +44,7 @@ class CountingRunner(Elsewhere):
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> AuditedModel:
+def model(tmp_path):
     save_llama(tmp_path / "base")
     save_adapter(tmp_path / "base", tmp_path / "adapter", r=4, target_modules=["q_proj", "v_proj"])
     return find_model(
@@ -60,12 +59,12 @@ def model(tmp_path: Path) -> AuditedModel:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[RunStore]:
+def store(tmp_path):
     with open_store(RunDirectory(tmp_path / "run")) as store:
         yield store
 
 
-def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, store: RunStore, tmp_path: Path) -> None:
+def test_workers_decode_the_adapter_as_this_process_does(model, store, tmp_path):
     rng = random.Random(2)
     requests = [GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(9)), "", 8) for i in range(70)]
     runner = CountingRunner()
@@ -88,15 +87,11 @@ def bits_of(given: Iterable[TokenScores]) -> dict[str, list[bytes]]:
     """Return all that was said of each text, bit by bit."""
     found = {}
     for of in given:
-        assert of.means is not None
-        assert of.deviations is not None
         found[of.key] = [column.tobytes() for column in (of.log_probs, of.means, of.deviations)]
     return found
 
 
-def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(
-    model: AuditedModel, store: RunStore
-) -> None:
+def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(model, store):
     rng = random.Random(3)
     texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(150)]
     runner = CountingRunner()
@@ -129,8 +124,8 @@ class Plain(TransformersEngine):
 
 @pytest.mark.parametrize("runner", [None, Elsewhere()])
 def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loaded_at_a_time(
-    model: AuditedModel, store: RunStore, runner: Elsewhere | None, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+    model, store, runner, monkeypatch, capsys
+):
     made: list[str] = []
     fits = True
 
@@ -168,9 +163,7 @@ def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loa
 
 
 @pytest.mark.parametrize("runner", [None, Elsewhere()])
-def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
-    model: AuditedModel, store: RunStore, runner: Elsewhere | None
-) -> None:
+def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(model, store, runner):
     text = [ScoreRequest("k", (1, 2, 3), 1)]
     with closing(EngineInUse(model, runner, store)) as engine:
         engine.require(3)
@@ -182,26 +175,3 @@ def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
         control.require(3)
         with pytest.raises(UsageError, match=CONTROL_IDENTITY):
             list(control.score(text))
-
-
-def test_the_engine_is_loaded_once_with_room_for_all(
-    model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded: list[int] = []
-    load = AuditedModel.load
-
-    def counting(of: AuditedModel, *, context_length: int, to_score: bool) -> Any:
-        loaded.append(context_length)
-        return load(of, context_length=context_length, to_score=to_score)
-
-    monkeypatch.setattr(AuditedModel, "load", counting)
-    with closing(EngineInUse(model, None, store)) as engine:
-        assert loaded == []
-        engine.require(9)
-        engine.require(20)
-        engine.require(5)
-        list(engine.generate([GenerationRequest("k", (1, 2), "", 3)]))
-        list(engine.score([ScoreRequest("k", (1, 2, 3), 1)]))
-        with pytest.raises(ValueError, match="loaded already"):
-            engine.require(30)
-    assert loaded == [20]

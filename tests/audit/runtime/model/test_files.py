@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from clinaudit.audit.runtime.model.files import digest_of_listed, digest_tokenizer, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.files import digest_of_listed, inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError, UnsafeError
 
 CONFIG = {
@@ -91,59 +91,27 @@ def test_digest_follows_content_and_ignores_place_and_bystanders(model, tmp_path
     assert len(digests) == 6
 
 
-def replace(name, content):
-    def plant(model):
-        write_json(model / name, content)
+INDEX = "model.safetensors.index.json"
 
-    return plant
+
+def replace(name, content):
+    return lambda model: write_json(model / name, content)
 
 
 def write(name, content):
-    def plant(model):
-        (model / name).write_bytes(content)
-
-    return plant
+    return lambda model: (model / name).write_bytes(content)
 
 
-def remove(*names):
-    def plant(model):
-        for name in names:
-            (model / name).unlink()
-
-    return plant
+def remove(name):
+    return lambda model: (model / name).unlink()
 
 
-def truncate(model):
-    file = model / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:-1])
+def save(name, tensors):
+    return lambda model: save_file({one: np.zeros(3, dtype=np.float32) for one in tensors}, model / name)
 
 
-def lose_a_shard(model):
-    shard(model)
-    (model / "model-b.safetensors").unlink()
-
-
-def lose_the_index(model):
-    shard(model)
-    (model / "model.safetensors.index.json").unlink()
-
-
-def add_weights_outside_the_index(model):
-    save_file({"more": np.ones(3, dtype=np.float32)}, model / "extra.safetensors")
-
-
-def leave_a_single_file_beside_shards(model):
-    shard(model)
-    save_file({"a": np.zeros(3, dtype=np.float32)}, model / "model.safetensors")
-
-
-def leave_an_index_beside_a_single_file(model):
-    write_json(model / "model.safetensors.index.json", {"weight_map": {"weight": "model-00001-of-00002.safetensors"}})
-
-
-def save_one_tensor_in_two_shards(model):
-    shard(model)
-    save_file({name: np.zeros(3, dtype=np.float32) for name in "ab"}, model / "model-b.safetensors")
+def in_shards(plant):
+    return lambda model: (shard(model), plant(model))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +121,6 @@ def save_one_tensor_in_two_shards(model):
         (remove("tokenizer.json"), "no tokenizer"),
         (remove("model.safetensors"), "no weights"),
         (write("config.json", b"{"), "not valid JSON"),
-        (write("config.json", b"\xff\xfe{}"), "not valid JSON"),
         (write("config.json", b"[" * 100_000), "not valid JSON"),
         (write("config.json", b"[]"), "not a JSON object"),
         (write("tokenizer_config.json", b"nonsense"), "not valid JSON"),
@@ -161,15 +128,15 @@ def save_one_tensor_in_two_shards(model):
         (replace("adapter_config.json", {"base_model_name_or_path": "base"}), "adapter"),
         (write("model.safetensors", b""), "damaged weights"),
         (write("model.safetensors", b"\x02\0\0\0\0\0\0\0{}"), "damaged weights"),
-        (truncate, "damaged weights"),
-        (lose_a_shard, "missing"),
-        (lose_the_index, "model.safetensors"),
-        (add_weights_outside_the_index, r"one file.*remove extra\.safetensors"),
-        (leave_a_single_file_beside_shards, r"remove model\.safetensors\.index\.json if .* else model\.safetensors"),
-        (leave_an_index_beside_a_single_file, r"remove model\.safetensors\.index\.json if"),
-        (save_one_tensor_in_two_shards, "several files"),
+        (lambda model: os.truncate(model / "model.safetensors", 100), "damaged weights"),
+        (in_shards(remove("model-b.safetensors")), "missing"),
+        (in_shards(remove(INDEX)), "model.safetensors"),
+        (save("extra.safetensors", ["more"]), r"one file.*remove extra\.safetensors"),
+        (in_shards(save("model.safetensors", "a")), r"remove model\.safetensors\.index\.json if .* else model\.safete"),
+        (replace(INDEX, {"weight_map": {"weight": "model-00001-of-00002.safetensors"}}), rf"remove {INDEX} if"),
+        (in_shards(save("model-b.safetensors", "ab")), "several files"),
         (replace("config.json", {**CONFIG, "transformers_weights": "old.safetensors"}), "transformers_weights"),
-        (replace("model.safetensors.index.json", {"weight_map": {}}), "weight_map"),
+        (replace(INDEX, {"weight_map": {}}), "weight_map"),
     ],
 )
 def test_unusable(model, plant, match):
@@ -194,25 +161,6 @@ def test_a_pickle_beside_safetensors_is_ignored_and_listed(model):
     after = inspect_model(model)
     assert after.digest == before.digest
     assert after.ignored == ("epoch=3.ckpt", "optimizer.pt", "pytorch_model.bin", "scaler.pth", "training_args.bin")
-
-
-@pytest.mark.parametrize("name", ["consolidated.safetensors", "model-00003-of-00003.safetensors"])
-def test_weights_that_the_index_leaves_out_are_listed_and_not_read(model, name):
-    """Another saving of the same, or a shard of an earlier one."""
-    shard(model)
-    before = inspect_model(model).digest
-    save_file({"a": np.zeros(3, dtype=np.float32)}, model / name)
-    after = inspect_model(model)
-    assert (after.digest, after.ignored) == (before, (name,))
-
-
-def test_an_index_of_other_files_names_the_shard(model):
-    shard(model)
-    weight_map = {"a": "model-a.safetensors", "b": "model-a.safetensors"}
-    write_json(model / "model.safetensors.index.json", {"weight_map": weight_map})
-    with pytest.raises(BadInputError, match="belongs to other files") as caught:
-        inspect_model(model)
-    assert caught.value.problems == ("lacks weights that the index expects in it: model-a.safetensors",)
 
 
 @pytest.fixture
@@ -254,31 +202,24 @@ def test_an_adapter_with_its_base(model, adapter):
     assert len(digests) == 4
 
 
+WEIGHTS = "adapter_model.safetensors"
+QUANTIZED = replace("../model/config.json", {**CONFIG, "quantization_config": {"quant_method": "awq"}})
+
+
 @pytest.mark.parametrize(
     ("plant", "error", "match"),
     [
-        (remove("adapter_model.safetensors"), BadInputError, "no weights"),
-        (write("adapter_model.safetensors", b""), BadInputError, "damaged weights"),
+        (remove(WEIGHTS), BadInputError, "no weights"),
+        (write(WEIGHTS, b""), BadInputError, "damaged weights"),
         (write("adapter_config.json", b"[]"), BadInputError, "not a JSON object"),
         (remove("adapter_config.json"), BadInputError, "no adapter in .*; give a whole model without --base-model"),
+        (lambda adapter: (adapter / WEIGHTS).rename(adapter / "adapter_model.bin"), UnsafeError, "pickle weights"),
+        (QUANTIZED, BadInputError, r"quantized \(awq\).*before it was quantized"),
     ],
 )
 def test_an_unusable_adapter(model, adapter, plant, error, match):
     plant(adapter)
     with pytest.raises(error, match=match):
-        inspect_adapted(adapter, base=model)
-
-
-def test_a_pickled_adapter_is_unsafe(model, adapter):
-    (adapter / "adapter_model.safetensors").rename(adapter / "adapter_model.bin")
-    with pytest.raises(UnsafeError, match=r"pickle weights \(adapter_model\.bin\)"):
-        inspect_adapted(adapter, base=model)
-
-
-def test_an_adapter_on_a_quantized_base(model, adapter):
-    write_json(model / "config.json", {**CONFIG, "quantization_config": {"quant_method": "awq"}})
-    assert inspect_model(model).quantization == "awq"
-    with pytest.raises(BadInputError, match=r"quantized \(awq\).*before it was quantized"):
         inspect_adapted(adapter, base=model)
 
 
@@ -292,8 +233,8 @@ AUTO_MAP = {"AutoModelForCausalLM": "modeling_mine.Mine"}
         replace("config.json", {**CONFIG, "text_config": {**CONFIG, "auto_map": AUTO_MAP}}),
         replace("config.json", {**CONFIG, "parts": [{"auto_map": AUTO_MAP}]}),
         replace("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["mine.Tokenizer", None]}}),
-        replace("model.safetensors.index.json", {"weight_map": {"weight": "../other/model.safetensors"}}),
-        replace("model.safetensors.index.json", {"weight_map": {"weight": "pytorch_model.bin"}}),
+        replace(INDEX, {"weight_map": {"weight": "../other/model.safetensors"}}),
+        replace(INDEX, {"weight_map": {"weight": "pytorch_model.bin"}}),
     ],
 )
 def test_foreign_code_and_files_are_refused(model, plant):
@@ -322,33 +263,6 @@ def test_a_pipe_is_refused_without_being_opened(model, name):
     os.mkfifo(model / name)
     with pytest.raises(UnsafeError, match="not a regular file"):
         inspect_model(model)
-
-
-def test_a_broken_link_is_refused(model):
-    (model / "vocab.json").symlink_to("nowhere")
-    with pytest.raises(UnsafeError, match="not a regular file"):
-        inspect_model(model)
-
-
-def test_no_directory(model, tmp_path):
-    with pytest.raises(BadInputError, match="no such model"):
-        inspect_model(tmp_path / "none")
-    with pytest.raises(BadInputError, match="not a directory"):
-        inspect_model(model / "config.json")
-
-
-def test_a_tokenizer_saved_again_is_the_same_and_one_that_reads_otherwise_is_not(model):
-    config = model / "tokenizer_config.json"
-    first = digest_tokenizer(model)
-    write_json(config, {"name_or_path": "somewhere", "is_local": True, "eos_token": "<|end|>"})
-    assert digest_tokenizer(model) == first
-    for changed in ({"eos_token": "<|other|>"}, {"eos_token": "<|end|>", "chat_template": "{{ messages }}"}, {}, []):
-        write_json(config, changed)
-        assert digest_tokenizer(model) != first
-    config.write_bytes(b"{")
-    damaged = digest_tokenizer(model)
-    write_json(model / "tokenizer.json", {"added_tokens": []})
-    assert len({first, damaged, digest_tokenizer(model)}) == 3
 
 
 def test_the_digest_of_a_list_of_files_is_that_of_the_model(model):

@@ -19,7 +19,7 @@ Weights = dict[str, torch.Tensor]
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def room(tmp_path_factory):
     room = tmp_path_factory.mktemp("weights")
     save_llama(room / "llama")
     save_llama(room / "tied", tied=True)
@@ -108,28 +108,6 @@ def test_a_network_saved_without_its_tied_head_is_whole(room, tmp_path):
     assert all(torch.equal(loaded[name], tensor) for name, tensor in plain.items())
 
 
-def test_an_index_that_names_the_single_file(room, tmp_path):
-    model = changed(room / "llama", tmp_path / "model")
-    named = dict.fromkeys(load_file(model / "model.safetensors"), "model.safetensors")
-    (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": named}))
-    files = inspect_model(model)
-    compared = require_own_weights(files)
-    # Once: a model that was compared is returned as it is.
-    assert compared.is_compared
-    assert require_own_weights(compared) is compared
-    assert [file.name for file in files.safetensors] == ["model.safetensors"]
-
-
-def test_a_weight_that_the_index_forgot_is_among_those_compared(room, tmp_path):
-    model = tmp_path / "model"
-    save_llama(model, max_shard_size="40KB")
-    file = sorted(model.glob("model-*.safetensors"))[0]
-    weights = load_file(file)
-    save_file(weights | {"left.over": torch.ones(3)}, file, metadata={"format": "pt"})
-    with pytest.raises(BadInputError, match=r"no place for.*left\.over"):
-        require_own_weights(inspect_model(model))
-
-
 def test_layers_that_guess_further_tokens_are_no_part_of_the_network(tmp_path):
     from support.models.tiny_models import save_kind
 
@@ -140,10 +118,3 @@ def test_layers_that_guess_further_tokens_are_no_part_of_the_network(tmp_path):
     changed(tmp_path / "model", tmp_path / "other", holding("guess.layers.0.weight"))
     with pytest.raises(BadInputError, match=r"no place for.*guess\.layers"):
         require_own_weights(inspect_model(tmp_path / "other"))
-
-
-def test_a_kind_that_transformers_does_not_know(room, tmp_path):
-    unknown = changed(room / "llama", tmp_path / "model", model_type="no-such-kind")
-    with pytest.raises(BadInputError, match="transformers cannot load the model") as caught:
-        require_own_weights(inspect_model(unknown))
-    assert "--engine" not in str(caught.value)

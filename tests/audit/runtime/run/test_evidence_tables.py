@@ -3,7 +3,6 @@
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -27,7 +26,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_rows_come_back_in_their_order_from_all_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_come_back_in_their_order_from_all_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(evidence_tables, "_BATCH_ROWS", 10)
     monkeypatch.setattr(evidence_tables, "_GROUP_ROWS", 30)
     write_table(tmp_path, "people", rows(105))
@@ -37,19 +36,9 @@ def test_rows_come_back_in_their_order_from_all_row_groups(tmp_path: Path, monke
     assert pl.read_parquet_schema(tmp_path / "people.parquet").names() == list(evidence_tables.SCHEMAS["people"])
 
 
-def test_a_full_disk_is_a_storage_error_and_leaves_the_table_of_before(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_storage_error_and_leaves_the_table_of_before(tmp_path):
     write_table(tmp_path, "people", rows(3))
     with files_of_at_most(10_000), pytest.raises(StorageError, match=r"^cannot write people\.parquet: File too large;"):
         write_table(tmp_path, "people", rows(100_000))
     assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
     assert read_table(tmp_path, "people") == list(rows(3))
-
-
-def test_what_taking_a_row_raises_comes_as_it_is(tmp_path: Path) -> None:
-    def damaged() -> Iterator[Row]:
-        yield from rows(2)
-        raise StorageError("the third")
-
-    with pytest.raises(StorageError, match="the third"):
-        write_table(tmp_path, "people", damaged())
-    assert list(tmp_path.iterdir()) == []

@@ -11,11 +11,10 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import (
     matches_manifest,
     replace_files,
-    require_finished_run,
     verify,
     write_manifest,
 )
-from clinaudit.errors import BadInputError, IncompleteError, IntegrityError
+from clinaudit.errors import IntegrityError
 
 FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/strict/gate.json": b"made"}
 SECOND = {"report.html": b"page", "evidence/report.html": b"exact page"}
@@ -31,7 +30,7 @@ def finished_run(root: Path) -> RunDirectory:
     return run
 
 
-def test_manifest_sees_every_change(tmp_path: Path) -> None:
+def test_manifest_sees_every_change(tmp_path):
     run = finished_run(tmp_path / "run")
     assert verify(run) == 2
     (run.work / "state.sqlite").write_bytes(b"changed")
@@ -92,7 +91,7 @@ def test_the_published_files_of_another_run_are_seen(tmp_path: Path) -> None:
         ("evidence/manifest.json", None, "evidence/manifest.json is missing"),
     ],
 )
-def test_every_change_of_the_evidence_is_seen(tmp_path: Path, name: str, change: bytes | None, what: str) -> None:
+def test_every_change_of_the_evidence_is_seen(tmp_path, name, change, what):
     run = finished_run(tmp_path / "run")
     if change is None:
         (run.root / name).unlink()

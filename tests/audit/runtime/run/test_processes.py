@@ -1,12 +1,11 @@
 """Do several processes give what one gives, in order, and end with whoever made them?"""
 
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -22,12 +21,6 @@ def _times(factor: int, number: int) -> tuple[int, int]:
     return factor * number, os.getpid()
 
 
-def _fail(_: object, number: int) -> int:
-    if number == 2:
-        raise ValueError("the third")
-    return number
-
-
 def _die(_: object, number: int) -> int:
     if number == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -35,38 +28,19 @@ def _die(_: object, number: int) -> int:
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_results_come_in_the_order_of_the_items(count: int) -> None:
+def test_results_come_in_the_order_of_the_items(count):
     with open_processes(7, count) as processes:
         found = list(processes.map(_times, range(30)))
     assert [product for product, _ in found] == [7 * number for number in range(30)]
     assert ({process for _, process in found} == {os.getpid()}) is (count == 1)
 
 
-def test_few_items_are_taken_ahead() -> None:
-    taken: list[int] = []
-
-    def items() -> Iterator[int]:
-        for number in range(100):
-            taken.append(number)
-            yield number
-
-    with open_processes(1, 2) as processes:
-        next(iter(processes.map(_times, items())))
-    assert len(taken) < 10
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_what_a_function_raises_is_raised(count: int) -> None:
-    with open_processes(None, count) as processes, pytest.raises(ValueError, match="the third"):
-        list(processes.map(_fail, range(9)))
-
-
-def test_a_killed_process_is_an_error_that_says_what_to_do() -> None:
+def test_a_killed_process_is_an_error_that_says_what_to_do():
     with open_processes(None, 2) as processes, pytest.raises(IncompleteError, match="fewer --processes"):
         list(processes.map(_die, range(9)))
 
 
-def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
+def test_processes_end_with_the_one_that_made_them(tmp_path):
     # A killed command is run again at once: what it had made must hold neither its files nor its memory.
     code = (
         "import os, time, pathlib\n"
@@ -84,7 +58,7 @@ def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_an_interrupt_while_processes_are_made_is_not_lost(name: str) -> None:
+def test_an_interrupt_while_processes_are_made_is_not_lost(name):
     code = (
         "import os, signal\n"
         "from clinaudit.audit.runtime.console.streams import ends_in_order\n"
@@ -106,21 +80,6 @@ def _comes_true(holds: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the allocator is not the GNU library's")
-def test_freed_memory_is_given_back_before_processes_are_made() -> None:
-    def resident_bytes() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    blocks = [os.urandom(4096) for _ in range(25_000)]
-    # What stands last keeps the allocator from giving back what was freed before it.
-    last = blocks[-1]
-    full = resident_bytes()
-    del blocks
-    with open_processes(None, 1):
-        assert resident_bytes() < full - 50_000_000
-    assert last
 
 
 #: What a shard might do with the frame that it shares.
@@ -145,7 +104,7 @@ def _use(shared: pl.DataFrame, name: str) -> object:
         return str(error)
 
 
-def test_polars_in_a_process_is_an_error_rather_than_a_hang() -> None:
+def test_polars_in_a_process_is_an_error_rather_than_a_hang():
     shared = pl.DataFrame({"number": [1, 2, 1], "name": ["a", "b", "c"]})
     # Polars' threads are here, and do not survive the fork.
     assert shared.group_by("number").len().height == 2
@@ -154,13 +113,3 @@ def test_polars_in_a_process_is_an_error_rather_than_a_hang() -> None:
             assert "a shard uses no polars" in str(said), name
     # What the processes refuse, this one still does.
     assert shared.filter(pl.col("number") == 1).height == 2
-
-
-def _frame_held(shared: pl.DataFrame, number: int) -> tuple[bool, int]:
-    return isinstance(shared, pl.DataFrame), shared.height + number
-
-
-def test_a_frame_may_be_held_by_a_process() -> None:
-    shared = pl.DataFrame({"number": [1, 2, 1]})
-    with open_processes(shared, 2) as processes:
-        assert list(processes.map(_frame_held, range(3))) == [(True, 3), (True, 4), (True, 5)]

@@ -1,30 +1,26 @@
 """Every fault of a server on the way of an answer: the right one in the end, or undone and done on resume."""
 
 import gzip
-import json
 import threading
 import time
 from dataclasses import replace
 
 import pytest
 from support.servers.fault_server import (
-    MODEL,
     Fault,
     breaks_off,
     drops,
     fails,
     is_silent,
-    raw,
     says_twice,
     status,
     trickles,
     trickles_headers,
 )
-from support.servers.served_judging import DEPRESSION, POSITIVE, SECRET, asked, changed, judgements
+from support.servers.served_judging import POSITIVE, SECRET, asked, judgements
 
 from clinaudit.audit.measures.judge.verdict import Verdict
 from clinaudit.audit.runtime.served.endpoint import Endpoint
-from clinaudit.audit.runtime.served.question import question_id
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 
@@ -35,13 +31,6 @@ def test_passing_faults_end_in_the_right_verdict(server, cache, fault):
     server.faults[SECRET] = [fault, fault]
     assert [judgement.verdict for judgement in judgements(server, cache, [SECRET])] == [POSITIVE]
     assert server.asked_about(SECRET) == 3
-
-
-def test_a_retry_after_is_waited_for(server, cache):
-    server.faults[SECRET] = [status(429, retry_after_ms="", retry_after="1")]
-    begin = time.monotonic()
-    assert judgements(server, cache, [SECRET])[0].verdict == POSITIVE
-    assert time.monotonic() - begin >= 0.99
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -146,18 +135,6 @@ def test_an_error_is_its_status_whatever_comes_with_it(server, cache, number, er
         judgements(server, cache, [SECRET, "c depression"], retries=0)
     server.always = None
     assert [judgement.verdict for judgement in judgements(server, cache, [SECRET, "c depression"])] == [POSITIVE] * 2
-
-
-def test_an_encoding_that_is_none_is_no_encoding(server, cache):
-    body = json.dumps(
-        {
-            "model": MODEL,
-            "choices": [{"message": {"content": changed(question=question_id(["depression"], [DEPRESSION.id]))}}],
-        }
-    )
-    body = body.replace('"message"', '"finish_reason": "stop", "message"')
-    server.always = raw(body.encode(), content_encoding="")
-    assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
 
 
 def test_a_dead_server_is_given_up(server, cache):

@@ -7,5 +7,5 @@ from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 
 
 @pytest.fixture(scope="module")
-def judge() -> LexiconJudge:
+def judge():
     return LexiconJudge(tuple(PANEL.values()))

@@ -7,7 +7,6 @@ from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
 from clinaudit.audit.measures.judge.lexicon.context import MAX_CLAUSE_CHARS, cut_clauses
-from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 
 PIECES = (
@@ -20,7 +19,7 @@ PIECES = (
 
 
 @pytest.mark.parametrize("seed", first_of(40, always=10))
-def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> None:
+def test_verdicts_on_random_notes_are_valid(judge, seed):
     rng = random.Random(seed)
     text = "".join(rng.choice(PIECES) + rng.choice(("", " ", " ", "\n")) for _ in range(rng.randrange(1, 120)))
     diagnoses = list(PANEL.values())
@@ -30,7 +29,6 @@ def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> N
         judge.read_mentions(text, diagnoses),
         strict=True,
     ):
-        assert judgement.verdict is not None
         assert invalid_reason(judgement.verdict, text) is None, diagnosis.id
         assert judgement.verdict.diagnosis_mentioned == bool(mentions)
         assert all(text[slice(*mention.span_chars)] == mention.text for mention in mentions)
@@ -53,18 +51,13 @@ def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> N
     ],
     ids=["one line", "lines", "list", "one word", "blanks", "relatives", "signs", "dots", "exclamations", "questions"],
 )
-def test_endless_texts_are_judged(judge: LexiconJudge, text: str) -> None:
+def test_endless_texts_are_judged(judge, text):
     verdict = verdict_on(judge, text, PANEL["anxiety"])
     assert verdict.diagnosis_mentioned
     assert invalid_reason(verdict, text) is None
 
 
-def test_an_endless_line_is_read_in_parts() -> None:
+def test_an_endless_line_is_read_in_parts():
     """Of one clause of 27,000 characters each of 3,000 mentions would be held against 3,000 commas."""
     text = "denies " + "anxiety, " * 3_000
     assert max(clause.end - clause.start for clause in cut_clauses(text)) <= MAX_CLAUSE_CHARS
-
-
-def test_endless_phrases_of_another_meaning_are_no_mention(judge: LexiconJudge) -> None:
-    verdict = verdict_on(judge, "TAB PO " * 30_000, PANEL["abortion"])
-    assert not verdict.diagnosis_mentioned

@@ -31,7 +31,7 @@ def kinds_of_all_headers(text: str) -> list[SectionKind]:
     return [next((kind for start, kind in reversed(found) if start <= at), SectionKind.OTHER) for at in every]
 
 
-def test_sections_are_those_of_a_reading_of_all_headers() -> None:
+def test_sections_are_those_of_a_reading_of_all_headers():
     rng = Random(1)
     told = 0
     for _ in range(600):
@@ -45,7 +45,7 @@ def test_sections_are_those_of_a_reading_of_all_headers() -> None:
     assert told > 300
 
 
-def test_clauses_around_a_mention_are_those_of_the_whole_text() -> None:
+def test_clauses_around_a_mention_are_those_of_the_whole_text():
     rng = Random(2)
     left_out = 0
     for _ in range(1500):
@@ -59,7 +59,7 @@ def test_clauses_around_a_mention_are_those_of_the_whole_text() -> None:
     assert left_out > 1000
 
 
-def test_patterns_are_found_wherever_they_stand() -> None:
+def test_patterns_are_found_wherever_they_stand():
     rng = Random(0)
     found = 0
     for _ in range(3000):

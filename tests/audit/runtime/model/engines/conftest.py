@@ -4,7 +4,6 @@ import dataclasses
 import importlib.util
 import random
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -62,7 +61,7 @@ def partly_guarded(requests):
 
 
 @pytest.fixture(scope="session")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def room(tmp_path_factory):
     """One model: whole, in shards, and of half precision (with the same numbers as float32, too)."""
     room = tmp_path_factory.mktemp("models")
     model = save_llama(room / "whole")
@@ -76,7 +75,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def adapted(room: Path) -> Path:
+def adapted(room):
     """The same with an adapter, and as peft merges it."""
     if importlib.util.find_spec("peft") is None:
         pytest.skip("peft makes the adapters: not installed")
@@ -88,7 +87,7 @@ def adapted(room: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def site_requests() -> list[GenerationRequest]:
+def site_requests():
     rng = random.Random(3)
     return [
         GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(rng.randrange(2, 90))), "", SITE_BUDGET)

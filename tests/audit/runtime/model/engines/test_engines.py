@@ -8,8 +8,7 @@ import torch
 from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, decode, make_model
 
 from clinaudit.audit.runtime.model.audited_model import make_engine, resolve_engine
-from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, require_fitting
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.run.store import GenerationOutput
@@ -84,13 +83,6 @@ def test_batch_of_one_equals_batch_of_many(model, requests, outputs):
     assert decode(model, requests, batch_size=64) == outputs
 
 
-def test_finished_rows_are_yielded_before_the_batch_is_done(model, requests, outputs):
-    engine = make_engine("transformers", model)
-    first = next(engine.generate(requests))
-    engine.close()
-    assert len(first.token_ids) <= min(len(output.token_ids) for output in outputs.values()) + 1
-
-
 def test_stop_ids_of_generation_config_end_too(tmp_path, requests, outputs):
     model = make_model(tmp_path / "model")
     victim = next(output for output in outputs.values() if len(output.token_ids) > 30)
@@ -100,14 +92,6 @@ def test_stop_ids_of_generation_config_end_too(tmp_path, requests, outputs):
     request = next(request for request in requests if request.key == victim.key)
     output = decode(model, [request])[victim.key]
     assert output == GenerationOutput(victim.key, victim.token_ids[: victim.token_ids.index(stop)], "stop")
-
-
-def test_threads_are_given_back(model, requests):
-    before = torch.get_num_threads()
-    engine = make_engine("transformers", model, options=EngineOptions(threads=before + 1))
-    list(engine.generate(requests[:1]))
-    engine.close()
-    assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize(
@@ -120,12 +104,6 @@ def test_what_does_not_fit_is_refused_not_cut(model, prompt_tokens, budget):
         list(engine.generate([request]))
     assert list(engine.generate([])) == []
     engine.close()
-
-
-def test_one_key_twice_is_refused():
-    request = GenerationRequest("k", (3,), "", 1)
-    with pytest.raises(ValueError, match="one key"):
-        require_fitting([request, request], context_length=9)
 
 
 def test_resolve_engine(monkeypatch):

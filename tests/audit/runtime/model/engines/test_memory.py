@@ -1,6 +1,5 @@
 """Whether a model fits, by hand-computed bytes and a memory that the test makes up; quantized weights; options."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ from clinaudit.audit.runtime.model.engines import memory
 from clinaudit.audit.runtime.model.engines.memory import (
     EngineOptions,
     FreeMemory,
-    free_main_memory,
     require_loadable,
     require_usable_options,
 )
@@ -25,7 +23,7 @@ GIB = 1 << 30
 
 
 @pytest.fixture
-def nine_billion() -> ModelFiles:
+def nine_billion():
     """Nine billion weights of half precision; 128 KiB of cache a token in float32."""
     return ModelFiles(
         directory=Path("nine"),
@@ -45,7 +43,7 @@ def nine_billion() -> ModelFiles:
 
 
 @pytest.fixture
-def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def free(monkeypatch):
     """Let a machine without GPUs have so much free memory, in GiB."""
     monkeypatch.setattr(memory, "count_gpus", lambda: 0)
 
@@ -55,9 +53,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return have
 
 
-def test_a_model_that_does_not_fit_is_refused_with_numbers(
-    nine_billion: ModelFiles, free: Callable[[float], None]
-) -> None:
+def test_a_model_that_does_not_fit_is_refused_with_numbers(nine_billion, free):
     free(24)
     with pytest.raises(BadInputError) as caught:
         require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
@@ -68,7 +64,7 @@ def test_a_model_that_does_not_fit_is_refused_with_numbers(
     require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
 
 
-def test_the_advice_is_a_batch_that_fits(nine_billion: ModelFiles, free: Callable[[float], None]) -> None:
+def test_the_advice_is_a_batch_that_fits(nine_billion, free):
     free(40)
     with pytest.raises(BadInputError, match=r"16\.0 of cache for 64 prompts .*; --max-batch 11 would fit"):
         require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions())
@@ -80,45 +76,8 @@ def test_the_advice_is_a_batch_that_fits(nine_billion: ModelFiles, free: Callabl
         require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=1))
 
 
-def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "count_gpus", lambda: 1)
-    monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(16 * GIB, "memory on 1 GPU"))
-    with pytest.raises(BadInputError) as caught:
-        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-    # 18e9 bytes and two requests of 2,048 x 64 KiB, and a tenth more.
-    assert "memory on 1 GPU: it needs about 18.7 GiB (16.8 of weights in their own type, 0.2" in caught.value.message
-    assert "--tensor-parallel" in caught.value.message
-
-
-def test_where_memory_cannot_be_told_nothing_is_refused(
-    nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
-    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(GIB, "memory"))
-    with pytest.raises(BadInputError, match="needs about"):
-        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-    monkeypatch.setattr(memory, "free_main_memory", lambda: None)
-    require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-
-
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    unlimited = free_main_memory()
-    for name, text in (
-        ("memory.max", "1000"),
-        ("memory.current", "700"),
-        ("memory.stat", "anon 500\ninactive_file 150\n"),
-    ):
-        (tmp_path / name).write_text(text, encoding="ascii")
-    assert free_main_memory() == FreeMemory(450, "memory")
-    (tmp_path / "memory.max").write_text("max", encoding="ascii")
-    again = free_main_memory()
-    assert (unlimited is None) == (again is None)
-    assert again is None or again.size > 450
-
-
 @pytest.mark.parametrize("engine", ["vllm", "transformers"])
-def test_quantized_weights_need_a_gpu(tmp_path: Path, free: Callable[[float], None], engine: str) -> None:
+def test_quantized_weights_need_a_gpu(tmp_path, free, engine):
     save_llama(tmp_path / "model")
     config = tmp_path / "model" / "config.json"
     text = config.read_text(encoding="utf-8")
@@ -126,7 +85,7 @@ def test_quantized_weights_need_a_gpu(tmp_path: Path, free: Callable[[float], No
     files = inspect_model(tmp_path / "model")
     free(100)
     with pytest.raises(BadInputError, match=r"are quantized \(gptq\), which needs a GPU"):
-        require_loadable(files, engine, context_length=9, options=EngineOptions())  # type: ignore[arg-type]
+        require_loadable(files, engine, context_length=9, options=EngineOptions())
 
 
 @pytest.mark.parametrize(
@@ -139,22 +98,20 @@ def test_quantized_weights_need_a_gpu(tmp_path: Path, free: Callable[[float], No
         (EngineOptions(tensor_parallel=2), "vllm", True, 4, "--ray-address"),
     ],
 )
-def test_options_that_do_not_go_together(
-    given: EngineOptions, engine: str, is_cluster: bool, gpus: int, match: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_that_do_not_go_together(given, engine, is_cluster, gpus, match, monkeypatch):
     monkeypatch.setattr(memory, "count_gpus", lambda: gpus)
     with pytest.raises(UsageError, match=match):
-        require_usable_options(given, engine, is_cluster=is_cluster)  # type: ignore[arg-type]
+        require_usable_options(given, engine, is_cluster=is_cluster)
     monkeypatch.setattr(memory, "count_gpus", lambda: 2)
     require_usable_options(EngineOptions(8, 2, 0.8), "vllm", is_cluster=False)
     require_usable_options(EngineOptions(max_batch=8), "transformers", is_cluster=True)
 
 
-def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path: Path) -> None:
+def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path):
     save_llama(tmp_path / "model")
     where = {"tokenizer": None, "context_length": None, "approved_hosts": ()}
     with pytest.raises(UsageError, match="this one holds none"):
-        find_model(str(tmp_path / "model"), engine="transformers", base_model=tmp_path / "model", **where)  # type: ignore[arg-type]
+        find_model(str(tmp_path / "model"), engine="transformers", base_model=tmp_path / "model", **where)
     with pytest.raises(UsageError, match="--base-model"):
         find_model(
             "openai:http://127.0.0.1:1#m",

@@ -1,6 +1,5 @@
 """The served-model engine against a server that misbehaves on demand; the way there: `tests/audit/runtime/served`."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -11,7 +10,7 @@ from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
+from clinaudit.errors import BadInputError, IncompleteError
 
 SECRET = "Jane Roe, born 1 April 1970"
 #: How greedy decoding is said in full.
@@ -89,11 +88,6 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
     assert caught.value.__cause__ is None
 
 
-def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():
-    with pytest.raises(UnsafeError, match="--phi-approved"):
-        OpenAIEngine(ServedModel("https://models.example.org/v1", "m"), Access(), context_length=100)
-
-
 def test_identity_names_the_address_and_never_the_key(server):
     engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="hunter2"), context_length=100)
     identity = engine.identity()
@@ -117,19 +111,6 @@ def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
     assert "Jane" not in server.asked[-1]["prompt"]
 
 
-def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engine):
-    server.faults = {request.prompt: [status(400)] for request in (words("a", 8), words("b", 9))}
-    with pytest.raises(BadInputError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
-        list(engine.generate([words("b", 9), words("a", 8)]))
-
-
-def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, engine):
-    server.always = of_context(0)
-    with pytest.raises(BadInputError, match=r"does not answer a short neutral text.*\(HTTP status 400\)"):
-        list(engine.generate([words("a", 8)]))
-    assert server.asked == []
-
-
 @pytest.mark.parametrize(
     ("context", "finish", "expected"),
     [
@@ -149,22 +130,6 @@ def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server,
         list(engine.generate([request]))
 
 
-def test_the_longest_prompt_is_tried_and_the_longest_sum_each_once(server, engine):
-    longest, largest = words("prompt", 150), dataclasses.replace(words("sum", 80), max_new_tokens=100)
-    server.always = of_context(100, cuts=True)
-    with pytest.raises(BadInputError, match="it read 100 tokens of a neutral text of 142"):
-        list(engine.generate([largest, longest]))
-    server.always = of_context(170)
-    with pytest.raises(BadInputError, match=r"it refuses 72 \+ 100 tokens of any text"):
-        list(engine.generate([largest, longest]))
-    server.always = of_context(1000, cuts=True)
-    for _ in range(2):
-        assert len(list(engine.generate([largest, longest]))) == 2
-    tried = [len(body["prompt"].split()) for _, body in server.seen if "Jane" not in body["prompt"]]
-    # The neutral short text, and both twice, of which one was cut and one refused.
-    assert sorted(tried[1:]) == [71, 72, 72, 142, 142]
-
-
 def chat(*, tokens: int = 9) -> GenerationRequest:
     messages = (("system", "You assist."), ("user", SECRET))
     return GenerationRequest("k", tuple(range(tokens)), "as a template writes it", 9, messages=messages)
@@ -180,19 +145,3 @@ def test_messages_are_sent_and_not_the_rendered_prompt(server, engine):
         "max_tokens": 9,
         **GREEDY,
     }
-
-
-def test_a_server_without_a_chat_is_asked_as_text(server, engine):
-    server.always = status(404)
-    with pytest.raises(BadInputError, match=r"serves no chat completions \(--prompt-form text asks for none\)"):
-        list(engine.generate([chat()]))
-
-
-def test_a_context_that_is_too_short_is_found_in_a_chat(server, engine):
-    server.always = of_context(100)
-    with pytest.raises(BadInputError, match="shorter than --context-length said"):
-        list(engine.generate([chat(tokens=500)]))
-    # A short one is refused for something else.
-    server.faults[SECRET] = [status(400)]
-    with pytest.raises(BadInputError, match="1 x HTTP status 400"):
-        list(engine.generate([chat()]))

@@ -13,7 +13,7 @@ from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, Gener
 from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_numbers
 
 
-def test_a_draw_inverts_the_distribution_by_hand() -> None:
+def test_a_draw_inverts_the_distribution_by_hand():
     """Of 1/2, 0, 1/4 and 1/4: what has no chance is never drawn, not between two others either."""
     logits = torch.tensor([[0.5, 0.0, 0.25, 0.25]]).log().expand(6, -1)
     numbers = [0.0, 0.4999, 0.5001, 0.7499, 0.7501, 1 - 2**-53]
@@ -22,13 +22,8 @@ def test_a_draw_inverts_the_distribution_by_hand() -> None:
     assert draw_tokens(logits[:4], [0.66, 0.67, 0.83, 0.84], temperatures=[0.5] * 4).tolist() == [0, 2, 2, 3]
 
 
-def test_tails_are_drawn_and_what_has_no_chance_is_not_where_it_stands_first() -> None:
-    logits = torch.tensor([[-torch.inf, 0.0, math.log(1e-9)]]).expand(3, -1)
-    assert draw_tokens(logits, [0.0, 1 - 2e-9, 1 - 5e-10], temperatures=[1.0] * 3).tolist() == [1, 1, 2]
-
-
 @pytest.mark.parametrize("temperature", [0.6, 1.0, 1.7])
-def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
+def test_frequencies_are_those_of_the_softmax(temperature):
     draws, tokens = 20_000, 40
     logits = torch.from_numpy(np.random.default_rng(4).normal(size=tokens)).float()
     drawn = draw_tokens(
@@ -39,14 +34,9 @@ def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
     assert chisquare(np.bincount(drawn.numpy(), minlength=tokens), expected).pvalue > 0.01
 
 
-def test_numbers_of_seeds_beside_each_other_are_uniform() -> None:
+def test_numbers_of_seeds_beside_each_other_are_uniform():
     for place in (0, 5):
         assert kstest([uniform_numbers(seed, 6)[place] for seed in range(20_000)], "uniform").pvalue > 0.01
-
-
-def test_numbers_depend_on_seed_and_place_alone() -> None:
-    assert uniform_numbers(5, 9).tolist() == uniform_numbers(5, 200).tolist()[:9]
-    assert not set(uniform_numbers(5, 100)) & set(uniform_numbers(6, 100))
 
 
 @pytest.fixture(scope="module")
@@ -99,18 +89,13 @@ def test_other_seeds_draw_other_texts_and_greedy_requests_stay_greedy(model, dra
     assert {key: drawn[key] for key in greedy & guarded} == {key: outputs[key] for key in greedy & guarded}
 
 
-@pytest.mark.parametrize("temperature", [1e-6, 1e-308])
-def test_towards_temperature_0_it_is_greedy(temperature, model, requests, outputs):
-    assert decode(model, [replace(one, temperature=temperature, seed=3) for one in requests]) == outputs
-
-
 @pytest.mark.parametrize(("temperature", "seed"), [(-1.0, 0), (math.nan, 0), (math.inf, 0), (1.0, -1), (1.0, 1 << 63)])
-def test_what_draws_nothing_is_refused(temperature: float, seed: int) -> None:
+def test_what_draws_nothing_is_refused(temperature, seed):
     with pytest.raises(ValueError, match="request 0 has a temperature or a seed"):
         require_fitting([GenerationRequest("k", (3,), "", 1, temperature=temperature, seed=seed)], context_length=9)
 
 
-def test_every_control_token_is_barred_however_many() -> None:
+def test_every_control_token_is_barred_however_many():
     """One that a training added behind hundreds of reserved ones is the likeliest of all to be written."""
     request = GenerationRequest("k", (3,), "", 40, min_new_tokens=30, control_token_ids=frozenset(range(50, 400)))
     barred = DecodedRequest(request, frozenset({7, 60})).barred

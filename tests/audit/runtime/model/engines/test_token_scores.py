@@ -1,7 +1,6 @@
 """Scores of texts by transformers, against a plain forward pass of each text and the whole softmax in float64."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from clinaudit.audit.runtime.model.engines import token_scores
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
 from clinaudit.audit.runtime.model.engines.token_scores import score_texts
-from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.errors import BadInputError
 
 VOCABULARY, CONTEXT = 300, 128
@@ -57,7 +55,7 @@ ARCHITECTURES = {
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
+def _one_thread():
     """So small an operation takes longer on two."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -66,7 +64,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def _short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_steps(monkeypatch):
     """Steps of 16 tokens of at most four texts: every text of this module's takes several."""
     monkeypatch.setattr(token_scores, "_STEP_TOKENS", 64)
     monkeypatch.setattr(token_scores, "_ROW_TOKENS", 16)
@@ -104,13 +102,13 @@ def differences_in_two_orders_and_sizes(network: Any, requests: list[ScoreReques
 @pytest.mark.usefixtures("_short_steps")
 @pytest.mark.parametrize("name", ARCHITECTURES)
 @pytest.mark.filterwarnings("ignore")  # of kernels that are not installed
-def test_any_architecture_by_its_own_head(name: str) -> None:
+def test_any_architecture_by_its_own_head(name):
     network = network_of(name)
     assert max(differences_in_two_orders_and_sizes(network, texts_to_score(VOCABULARY, CONTEXT))) < TOLERANCE
     assert token_scores._reads_in_steps(network) == (name != "Jamba")
 
 
-def test_a_trained_model_and_its_base() -> None:
+def test_a_trained_model_and_its_base():
     differences = [
         differences_in_two_orders_and_sizes(network, texts_to_score(network.config.vocab_size, 1500, count=6))
         for network in trained_and_its_base()
@@ -120,7 +118,7 @@ def test_a_trained_model_and_its_base() -> None:
 
 
 @pytest.mark.usefixtures("_short_steps")
-def test_half_precision_is_scored_in_float32() -> None:
+def test_half_precision_is_scored_in_float32():
     """float16 holds three digits of a log-probability; from its own logits, ours have seven."""
     network = network_of("OPT").half()
     requests = texts_to_score(VOCABULARY, CONTEXT)
@@ -137,7 +135,7 @@ def test_half_precision_is_scored_in_float32() -> None:
     assert deviation == pytest.approx(np.sqrt((np.exp(logs) * (logs - mean) ** 2).sum()), abs=2e-6)
 
 
-def test_mean_and_deviation_by_hand() -> None:
+def test_mean_and_deviation_by_hand():
     """Of 1/2, 1/4, 1/4 and a token that is ruled out, in units of ln 2: mean -3/2, deviation 1/2."""
     logits = torch.tensor([[[2.0, 1.0, 1.0, -torch.inf]] * 2]) * np.log(2)
     own, mean, deviation = token_scores._measure(logits.float(), torch.tensor([[1, 3]]))[:, 0].tolist()
@@ -147,7 +145,7 @@ def test_mean_and_deviation_by_hand() -> None:
 
 
 @pytest.mark.usefixtures("_short_steps")
-def test_logits_of_a_few_tokens_are_in_memory_at_once() -> None:
+def test_logits_of_a_few_tokens_are_in_memory_at_once():
     """Each token goes through the model once, and no step makes more logits than it should."""
     network = network_of("OPT")
     requests = texts_to_score(VOCABULARY, CONTEXT)
@@ -171,7 +169,7 @@ def test_logits_of_a_few_tokens_are_in_memory_at_once() -> None:
 
 
 @pytest.fixture(scope="module")
-def score(model: Any) -> Callable[..., dict[str, Any]]:
+def score(model):
     def by_engine(requests: list[ScoreRequest], *, batch_size: int = 64) -> dict[str, Any]:
         engine = make_engine("transformers", model, options=EngineOptions(batch_size, threads=1))
         try:
@@ -182,7 +180,7 @@ def score(model: Any) -> Callable[..., dict[str, Any]]:
     return by_engine
 
 
-def test_an_engine_scores_what_its_files_hold(model: Any, score: Callable[..., dict[str, Any]]) -> None:
+def test_an_engine_scores_what_its_files_hold(model, score):
     from transformers import AutoModelForCausalLM
 
     requests = texts_to_score(model.vocab_size, ENGINE_CONTEXT)
@@ -194,19 +192,8 @@ def test_an_engine_scores_what_its_files_hold(model: Any, score: Callable[..., d
     assert score([]) == {}
 
 
-def test_half_precision_is_scored_with_its_own_numbers(room: Any) -> None:
-    found = []
-    for name in ("half", "rounded"):
-        files = inspect_model(room / name)
-        engine = make_engine("transformers", files, options=EngineOptions(threads=1))
-        found.append(by_key(list(engine.score(texts_to_score(files.vocab_size, files.context_length)))))
-        engine.close()
-    if not torch.cuda.is_available():  # there, half precision is what it is computed in
-        assert largest_difference(*found) == 0
-
-
 @pytest.mark.parametrize(("tokens", "first"), [(5, 0), (5, 5), (1, 1), (0, 0), (ENGINE_CONTEXT + 1, 1)])
-def test_what_cannot_be_scored_is_refused(tokens: int, first: int, score: Callable[..., dict[str, Any]]) -> None:
+def test_what_cannot_be_scored_is_refused(tokens, first, score):
     good = ScoreRequest("good", (3, 4), 1)
     with pytest.raises(ValueError, match="text 1 has"):
         score([good, ScoreRequest("bad", (3,) * tokens, first)])
@@ -214,7 +201,7 @@ def test_what_cannot_be_scored_is_refused(tokens: int, first: int, score: Callab
         score([good, dataclasses.replace(good, token_ids=(5, 6, 7))])
 
 
-def test_a_model_that_gives_no_numbers_is_refused() -> None:
+def test_a_model_that_gives_no_numbers_is_refused():
     network = network_of("OPT")
     with torch.no_grad():
         network.get_output_embeddings().weight[7, 0] = torch.nan
