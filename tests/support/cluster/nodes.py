@@ -122,7 +122,7 @@ def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
     cluster.nodes = [start_node(cluster.head, ip, environment, *as_head)]
     try:
         wait_for(lambda: next(cluster.head.glob("*/sockets/plasma_store*"), None), cluster.nodes[0])
-        cluster.nodes.append(start_node(cluster.other, ip, environment, f"--address={cluster.address}"))
+        start_other(cluster, ip)
         wait_for(lambda: next(cluster.other.glob("*/sockets/plasma_store*"), None), cluster.nodes[1])
         yield cluster
         # Nothing of Ray's lies in its usual places.
@@ -138,6 +138,11 @@ def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
                 node.wait()
 
 
+def start_other(cluster: Cluster, ip: str) -> None:
+    """Start the node that is not the head."""
+    cluster.nodes.append(start_node(cluster.other, ip, cluster.environment, f"--address={cluster.address}"))
+
+
 def kill_node(files: Path) -> None:
     """Kill a node of these files: its raylet, its workers and all that belongs to them."""
     mark = os.fsencode(f"{_MARK}={files}")
@@ -145,3 +150,9 @@ def kill_node(files: Path) -> None:
         with suppress(OSError):
             if mark in (process / "environ").read_bytes().split(b"\0"):
                 os.kill(int(process.name), signal.SIGKILL)
+
+
+def kill_other(cluster: Cluster) -> None:
+    """Kill the node that is not the head."""
+    kill_node(cluster.other)
+    cluster.nodes.pop().wait()

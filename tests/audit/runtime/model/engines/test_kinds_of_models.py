@@ -4,6 +4,7 @@ import random
 
 import pytest
 import torch
+from support.models.families import prompts
 from support.models.tiny_models import LONG_ABOVE, decode, generated_alone, save_kind
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
@@ -11,15 +12,6 @@ from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, Engine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.errors import BadInputError
-
-
-def prompts():
-    """Prompts of 3 to 40 tokens, with budgets of their own, so that rows leave a batch one by one."""
-    rng = random.Random(1)
-    return [
-        GenerationRequest(f"k{place}", tuple(rng.randrange(1, 300) for _ in range(length)), "", 30 - 4 * place, False)
-        for place, length in enumerate((27, 9, 3, 40, 16))
-    ]
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +64,17 @@ def test_texts_are_scored_as_alone_where_positions_depend_on_their_length(tmp_pa
             logs = model(ids[:, :-1]).logits.log_softmax(-1)[0]
         alone = logs.gather(-1, ids[0, 1:, None])[:, 0]
         assert torch.allclose(torch.tensor(scores[text.key]), alone, atol=1e-4)
+
+
+def test_longrope_is_read_in_batches_where_no_text_is_so_long(tmp_path):
+    model = save_kind(tmp_path / "model", "phi3")
+    files = inspect_model(tmp_path / "model")
+    requests = [GenerationRequest(str(length), tuple(range(1, length)), "", 8) for length in (5, 20, 30)]
+    engine = make_engine("transformers", files, context_length=LONG_ABOVE, options=EngineOptions(threads=1))
+    assert engine._batch_size > 1
+    outputs = {output.key: output.token_ids for output in engine.generate(requests)}
+    engine.close()
+    assert outputs == {request.key: generated_alone(model, request) for request in requests}
 
 
 def test_vllm_is_refused_longrope_where_it_would_read_all_as_long(tmp_path):
