@@ -88,16 +88,31 @@ FIRST_LAYER = "base_model.model.model.layers.0.self_attn.q_proj."
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without_a_factor, r"lacks base_model.*layers\.0\.self_attn\.q_proj\.lora_B\.weight"),
-        (for_another_layer, r"holds base_model\.model\.model\.layers\.7"),
-        (wider, r"\[4, 40\]\) from checkpoint, the shape in current model is torch\.Size\(\[4, 32\]\)"),
-        (with_a_magnitude, r"lora_magnitude_vector\S*, which has no place"),
-        (with_more_tokens, r"\[401, 32\]"),
+        (
+            lambda t: {name: t[name] for name in t if name != f"{FIRST_LAYER}lora_B.weight"},
+            r"lacks base_model.*layers\.0\.self_attn\.q_proj\.lora_B\.weight",
+        ),
+        (
+            lambda t: {name.replace("layers.1", "layers.7"): t[name] for name in t},
+            r"holds base_model\.model\.model\.layers\.7",
+        ),
+        (
+            lambda t: {name: torch.zeros(len(t[name]), 40) if "lora_A" in name else t[name] for name in t},
+            r"\[4, 40\]\) from checkpoint, the shape in current model is torch\.Size\(\[4, 32\]\)",
+        ),
+        (
+            lambda t: t | {f"{FIRST_LAYER}lora_magnitude_vector": torch.ones(64)},
+            r"lora_magnitude_vector\S*, which has no place",
+        ),
+        (lambda t: t | {"base_model.model.lm_head.weight": torch.ones(401, 32)}, r"\[401, 32\]"),
         # These would silence or break the model.
-        (with_nan, "is not of finite numbers"),
-        (of_whole_numbers, "is not of finite numbers"),
-        (of_rank_0, r"\[64, 0\]\) from checkpoint"),
-        (with_a_name_for_the_terminal, r"it holds a\?\[31m\.weight"),
+        (lambda t: {name: t[name] * float("nan") for name in t}, "is not of finite numbers"),
+        (lambda t: {name: t[name].int() for name in t}, "is not of finite numbers"),
+        (
+            lambda t: {name: t[name][:0] if "lora_A" in name else t[name][:, :0] for name in t},
+            r"\[64, 0\]\) from checkpoint",
+        ),
+        (lambda t: t | {"a\x1b[31m.weight": torch.ones(1)}, r"it holds a\?\[31m\.weight"),
     ],
 )
 def test_an_adapter_that_does_not_fit_is_never_merged_in_part(base, tmp_path, change, match):

@@ -9,7 +9,6 @@ import shutil
 import pytest
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans
-from clinaudit.errors import BadInputError
 
 
 @pytest.mark.parametrize(

@@ -51,17 +51,6 @@ def test_manifest_sees_every_change(tmp_path):
         verify(run)
 
 
-def test_what_is_no_finished_run(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="no such RUN"):
-        require_finished_run(tmp_path / "none")
-    with pytest.raises(BadInputError, match="not a run"):
-        require_finished_run(tmp_path)
-    run = finished_run(tmp_path / "run")
-    (run.root / "manifest.json").unlink()
-    with pytest.raises(IncompleteError, match="has not finished"):
-        require_finished_run(run.root)
-
-
 def test_the_public_manifest_has_no_digest_of_the_evidence(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "run")
     digest = hashlib.sha256(b"{}").hexdigest()
