@@ -90,20 +90,8 @@ def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, mo
     assert "--tensor-parallel" in caught.value.message
 
 
-def test_where_memory_cannot_be_told_nothing_is_refused(
-    nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
-    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(GIB, "memory"))
-    with pytest.raises(BadInputError, match="needs about"):
-        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-    monkeypatch.setattr(memory, "free_main_memory", lambda: None)
-    require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-
-
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    unlimited = free_main_memory()
     for name, text in (
         ("memory.max", "1000"),
         ("memory.current", "700"),
@@ -112,9 +100,7 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / name).write_text(text, encoding="ascii")
     assert free_main_memory() == FreeMemory(450, "memory")
     (tmp_path / "memory.max").write_text("max", encoding="ascii")
-    again = free_main_memory()
-    assert (unlimited is None) == (again is None)
-    assert again is None or again.size > 450
+    assert free_main_memory().size > 450
 
 
 @pytest.mark.parametrize("engine", ["vllm", "transformers"])
