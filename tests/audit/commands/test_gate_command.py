@@ -16,7 +16,7 @@ from clinaudit.audit.results.publication.run_verdict import find_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.reports.wording.plain_figures import figure_words
+from clinaudit.reports.wording.figures import figure_words
 from clinaudit.reports.wording.rule_rows import rule_rows
 
 VERDICT = {"gate.json", "junit.xml"}
