@@ -123,22 +123,17 @@ def foretell(
     progress.expect(expected_stages(generations, notes, cores, asked=asked))
     memory = _LIBRARIES + _A_PROCESS * cores + _A_GENERATION * generations + _A_NOTE * corpus.note_count
     disk = _DISK_A_GENERATION * generations + _DISK_A_BYTE * notes
-    free = free_main_memory()
-    rooms = [("memory", memory, None if free is None else free.size)]
+    rooms = [("memory", memory, free_main_memory().size)]
     if corpus.scratch is not None:
         rooms.append(("disk", disk, shutil.disk_usage(corpus.scratch).free))
-    progress.say("; ".join(f"{what}: about {_size(needed)} needed{_beside(left)}" for what, needed, left in rooms))
+    progress.say("; ".join(f"{what}: about {_size(need)} needed, {_size(left)} free" for what, need, left in rooms))
     narrower = "--processes, --tier or --patients-per-cell" if asked else "--processes or generations at a time"
     for what, needed, left in rooms:
-        if left is not None and needed > left:
+        if needed > left:
             raise StorageError(
                 f"this needs about {_size(needed)} of {what}, and {_size(left)} are free; free some, use another "
                 f"machine or --out, or fewer {narrower}"
             )
-
-
-def _beside(left: int | None) -> str:
-    return "" if left is None else f", {_size(left)} free"
 
 
 def _size(count: float) -> str:

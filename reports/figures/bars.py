@@ -1,13 +1,15 @@
 """Bars of the charts, as places on a track in percent of its width: a chart is a table whose cells are drawn.
 
-Owns scales, and which part of a number is solid, pale, or a thin line. Knows nothing of results; the templates write
-the elements and the style sheet their colours, so that a chart fits its column and is read once.
+Owns scales, which part of a number is solid, pale, or a thin line, and the bars of figures with intervals, rows of the
+table among them. The templates write the elements and the style sheet their colours, so that a chart fits its column
+and is read once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from clinaudit.reports.wording.figures import HasInterval
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
 #: Solid: what is certain. Pale: a range. Chance: a 95% interval. The limit is the policy's; zero is a scale's own.
@@ -99,6 +101,49 @@ class Panel:
 
     title: str
     svg: str
+
+
+def row_ends(figure: HasInterval | None) -> tuple[float, float] | None:
+    """Return what is drawn: the value twice, or the ends of a bound; None where there is neither."""
+    if figure is None:
+        return None
+    if figure.value is not None:
+        return figure.value, figure.value
+    return None if figure.low is None or figure.high is None else (figure.low, figure.high)
+
+
+def row_bar(figure: HasInterval | None, *, series: Series, text: str, scale: Scale, limit: float | None = None) -> Bar:
+    """Return a bar from zero: solid to the number, pale within a bound, the interval as a line."""
+    ends = row_ends(figure)
+    marks: list[Mark] = []
+    if figure is not None and ends is not None:
+        marks.append(Mark("solid", 0.0, scale.place(ends[0])))
+        marks += _between("pale", scale, *ends)
+        if figure.value is not None and figure.low is not None and figure.high is not None:
+            marks += _between("chance", scale, figure.low, figure.high)
+    if limit is not None and limit <= scale.high:
+        marks.append(Mark("limit", scale.place(limit)))
+    return Bar(series, tuple(marks), text)
+
+
+def row_scale(figures: Iterable[HasInterval | None], *, limit: float | None = None) -> Scale:
+    """Return the shortest of a few scales that holds every number, its interval, and twice the limit."""
+    ends = [
+        end
+        for figure in figures
+        if figure is not None
+        for end in (*(row_ends(figure) or ()), figure.high)
+        if end is not None
+    ]
+    reach = max([*ends, 2 * (limit or 0.0)], default=1.0)
+    return Scale(0.0, next((high for high in SHARE_STEPS if reach <= high), 1.0))
+
+
+def _between(kind: MarkKind, scale: Scale, low: float, high: float) -> list[Mark]:
+    start, end = scale.place(low), scale.place(high)
+    if end <= start:
+        return []
+    return [Mark(kind, start, round(end - start, 2))]
 
 
 def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> BarRow:

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, tier_row
-from clinaudit.reports.figures.row_bars import row_bar, row_scale
+from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, row_bar, row_scale, tier_row
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, Verdict
-from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.figures import counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
-from clinaudit.reports.wording.plain_figures import figure_words, highest
 from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS, order_forms
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from clinaudit.reports.figures.bars import SHARES, BarFigure, BarRow, Cell, Scale, Series
-from clinaudit.reports.figures.row_bars import row_bar, row_scale
+from clinaudit.reports.figures.bars import SHARES, BarFigure, BarRow, Cell, Scale, Series, row_bar, row_scale
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import PiiBench
 from clinaudit.reports.tables.pii_bench import (

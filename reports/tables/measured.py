@@ -16,9 +16,9 @@ from clinaudit.reports.tables.rule_blocks import distinct_limits
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording import names
 from clinaudit.reports.wording.annex import judge_sentences, labels_sentence, patients_sentence
+from clinaudit.reports.wording.figures import figure_words, highest
 from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
 from clinaudit.reports.wording.numbers import counted, number_text, percent_text
-from clinaudit.reports.wording.plain_figures import figure_words, highest
 from clinaudit.reports.wording.rule_rows import SHORT_ARMS, is_of_pools, place_words
 
 WORDS: Final[dict[str, Any]] = tomllib.loads(

@@ -11,11 +11,10 @@ from typing import Final
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
-from clinaudit.reports.wording.figures import row_text
+from clinaudit.reports.wording.figures import counted_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
 from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.plain_figures import counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
     KINDS,
     STATUS_ORDER,

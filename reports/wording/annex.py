@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.wording.figures import figure_words
 from clinaudit.reports.wording.names import ARM_WORDS, join_words
-from clinaudit.reports.wording.plain_figures import figure_words
 
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("annex.toml").read_text(encoding="utf-8"))
 #: A term, and what it means.

@@ -10,7 +10,7 @@ from typing import Final
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunReport, TrainingLoss
 from clinaudit.reports.schema.verdict import Rule, RuleKind, Verdict
-from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.figures import count_text, counted_text, counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.names import (
     MEMBERSHIP_SCORE_NAMES,
     asker_words,
@@ -19,7 +19,6 @@ from clinaudit.reports.wording.names import (
     order_tiers,
 )
 from clinaudit.reports.wording.numbers import counted, percent_text
-from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
     FORM_WORDS,
     KINDS,

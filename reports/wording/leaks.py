@@ -6,8 +6,8 @@ from clinaudit.reports.estimates.frame import at
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, RuleKind
+from clinaudit.reports.wording.figures import count_text, figure_words, highest
 from clinaudit.reports.wording.names import HIPAA_TITLES, asker_words, join_words
-from clinaudit.reports.wording.plain_figures import count_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import FORM_WORDS, first_failing, is_of_strangers
 
 #: What is said of own text, by the metric of the rule that fails.

@@ -137,7 +137,7 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
     shared = {name: parameter.detach().clone() for name, parameter in parameters if times[id(parameter)] > 1}
     try:
         # peft begins with factors at random, which must not change what the caller draws.
-        with quiet_stderr(), torch.random.fork_rng():
+        with quiet_stderr(), torch.random.fork_rng(devices=[]):
             from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
 
             network: Any = get_peft_model(model, PeftConfig.from_pretrained(str(adapter.directory)))

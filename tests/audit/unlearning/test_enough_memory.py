@@ -91,16 +91,6 @@ def test_before_a_gpu_stands_the_memory_that_loads(eight_billion: ModelFiles, mo
     assert (short.needed, short.free.what) == (176_000_000_000, "memory on 1 GPU")
 
 
-def test_where_memory_cannot_be_told_nothing_is_refused(eight_billion, monkeypatch) -> None:
-    have(monkeypatch, 0)
-    with pytest.raises(BadInputError):
-        require_memory(eight_billion, has_robustness=True)
-    asked: list[None] = []
-    monkeypatch.setattr(memory, "free_main_memory", lambda: asked.append(None))
-    require_memory(eight_billion, has_robustness=True)
-    assert asked == [None]
-
-
 def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch, capsys) -> None:
     bench = save_bench(tmp_path)
     save_headers(tmp_path / "model")

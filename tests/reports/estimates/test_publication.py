@@ -82,17 +82,77 @@ def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
     assert ends(row_of(table, "prompt_own", **AT)) == (1, 10, 120, 129)
 
 
-def test_of_whom_only_some_prompts_are_too_short_no_number_follows() -> None:
-    """Of 130 asked 15 have a prompt that is too short, 12 no other one: 3 are in the figures of text all the same."""
-    rows = [share_row("short_budget", 15, 130, **AT), share_row("long_answers", 100, 118, **AT)]
-    table = published(*asked(130), *rows)
-    # 118 have a long one; of these 115 no short one: 108 to 117.
-    assert ends(row_of(table, "short_budget", **AT)) == (13, 22, 130, 130)
-    assert ends(row_of(table, "long_answers", **AT)) == (100, 100, 118, 118)
-    # None, or enough of them, are in between: it stands.
-    for some, within in ((12, 118), (30, 118), (0, 130)):
-        rows = [share_row("short_budget", some, 130, **AT), share_row("long_answers", 100, within, **AT)]
-        assert ends(row_of(published(*asked(130), *rows), "short_budget", **AT)) == (some, some, 130, 130)
+OF_NOTES = {"tier": "public", "arm": "train"}
+TEN = {"by": "queries", "part": "10"}
+SPLITS = [at("patients", arm=arm)._replace(value=130.0) for arm in ("train", "nontrain")]
+SEVERAL = [share_row("several_ids", 15, 130, arm="train"), share_row("several_ids", 12, 130, arm="nontrain")]
+UNBROKEN = [
+    *asked(130),
+    share_row("prompt_unbroken", 125, 130, **AT),
+    share_row("queries_needed", 40, 125, **OF_NOTES, **TEN),
+]
+OPENINGS = [*asked(130), share_row("prompt_unbroken", 119, 130, **AT), share_row("queries_window", 40, 115, **OF_NOTES)]
+MISSING = {"by": "stage", "part": "generations"}
+PLANNED = [
+    at("planned", **AT, **MISSING)._replace(value=130.0),
+    *asked(127),
+    count_row("missing", 3, 130, **AT, **MISSING),
+]
+PRESENT, ABSENT = ({"diagnosis": "hiv", "arm": "train", "by": "status", "part": part} for part in ("present", "absent"))
+CANDIDATES = [
+    at("cohort_sets", diagnosis="hiv")._replace(value=59.0),
+    count_row("candidates", 62, 321, **PRESENT),
+    count_row("unmatched", 3, 62, **PRESENT),
+    count_row("candidates", 259, 321, **ABSENT),
+    count_row("unmatched", 200, 259, **ABSENT),
+    share_row("prevalence", 62, 321, diagnosis="hiv"),
+]
+BY_SEX = {"by": "sex", "part": "female"}
+WOMEN = [
+    *(share_row("population", of, 145, arm="train", by="sex", part=sex) for sex, of in (("female", 65), ("male", 80))),
+    *asked(129, 16),
+    share_row("attributable_patients", 50, 129, **AT),
+    share_row("attributable_patients", 30, 60, **AT | BY_SEX),
+    share_row("attributable_patients", 20, 69, **AT | BY_SEX | {"part": "male"}),
+]
+
+
+def short(some: int, within: int) -> list[Row]:
+    """Of 130 asked some have a prompt that is too short, and so many a long one."""
+    return [*asked(130), share_row("short_budget", some, 130, **AT), share_row("long_answers", 100, within, **AT)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "place", "shown"),
+    [
+        # 15 have a short one, 12 no other: 3 are in the figures of text all the same. Of 118 115 have no short one.
+        (short(15, 118), "short_budget", AT, (13, 22, 130, 130)),
+        (short(15, 118), "long_answers", AT, (100, 100, 118, 118)),
+        # None, or enough of them, are in between: it stands.
+        *((short(*of), "short_budget", AT, (of[0], of[0], 130, 130)) for of in ((12, 118), (30, 118), (0, 130))),
+        # 27 have several ids, 22 of them one in each split: 5 have several in one split.
+        ([*SPLITS, *SEVERAL, share_row("in_both_arms", 22, 260)], "in_both_arms", {}, (17, 26, 260, 260)),
+        ([*SPLITS, *SEVERAL, share_row("in_both_arms", 12, 260)], "in_both_arms", {}, (12, 12, 260, 260)),
+        # Of 130 asked, 5 have no note to be scored: with 125 printed, the hidden count of unbroken prompts followed.
+        (UNBROKEN, "prompt_unbroken", AT, (120, 129, 130, 130)),
+        (UNBROKEN, "queries_needed", OF_NOTES | TEN, (None, None, 120, 129)),
+        # Queries are of those whose prompt is an opening.
+        (OPENINGS, "queries_window", OF_NOTES, (None, None, 109, 118)),
+        # All 130 were planned, and three have no answer: there is nobody who was excluded, and no other tier.
+        (PLANNED, "patients", AT, (120, 129, 130, 130)),
+        # Candidates are those matched and what is printed of the others.
+        (CANDIDATES, "unmatched", PRESENT, (1, 10, 60, 69)),
+        (CANDIDATES, "candidates", PRESENT, (60, 69, 321, 321)),
+        (CANDIDATES, "prevalence", {"diagnosis": "hiv"}, (60, 69, 321, 321)),
+        # Of 65 women 60 were asked, of 80 men 69.
+        (WOMEN, "attributable_patients", AT, (50, 50, 129, 129)),
+        (WOMEN, "attributable_patients", AT | BY_SEX, (None, None, None, None)),
+    ],
+)
+def test_no_count_tells_another(
+    rows: list[Row], metric: str, place: dict[str, str], shown: tuple[int | None, ...]
+) -> None:
+    assert ends(row_of(published(*rows), metric, **place)) == shown
 
 
 @pytest.mark.parametrize(
@@ -130,33 +190,6 @@ def test_who_has_no_prompt_tells_of_nobody_left_out(
     shown = published(*rows).rows("uniqueness")
     assert any(row.count_high is not None for row in shown) is stands
     assert stands or {row.reason for row in shown} == {"it would say how many were left out, 1 to 10 patients"}
-
-
-def test_who_is_in_both_arms_is_some_of_those_with_several_ids() -> None:
-    """27 have several ids, 22 of them one in each split: 5 have several in one split."""
-    rows = [
-        share_row("several_ids", 15, 130, arm="train"),
-        share_row("several_ids", 12, 130, arm="nontrain"),
-        share_row("in_both_arms", 22, 260),
-    ]
-    sizes = [at("patients", arm=arm)._replace(value=130.0) for arm in ("train", "nontrain")]
-    assert ends(row_of(published(*sizes, *rows), "in_both_arms")) == (17, 26, 260, 260)
-    assert ends(row_of(published(*sizes, *rows[:2], share_row("in_both_arms", 12, 260)), "in_both_arms")) == (
-        *(12, 12),
-        *(260, 260),
-    )
-
-
-def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
-    """Of 130 asked, 5 have no note to be scored: with 125 printed, the hidden count of unbroken prompts followed."""
-    of_notes = {"tier": "public", "arm": "train"}
-    rows = [
-        share_row("prompt_unbroken", 125, 130, **AT),
-        share_row("queries_needed", 40, 125, **of_notes, by="queries", part="10"),
-    ]
-    table = published(*asked(130), *rows)
-    assert ends(row_of(table, "prompt_unbroken", **AT)) == (120, 129, 130, 130)
-    assert ends(row_of(table, "queries_needed", **of_notes, by="queries", part="10")) == (None, None, 120, 129)
 
 
 def at_tiers(*figures: tuple[int, int], **parts: int) -> Estimates:
@@ -206,21 +239,6 @@ def test_where_everybody_is_scored_queries_are_of_a_split() -> None:
     found = [row for row in table if row.metric != "patients"]
     assert {ends(row) for row in found} == {(None, None, 990, 999)}
     assert len(found) == 3
-
-
-def test_queries_are_of_those_whose_prompt_is_an_opening() -> None:
-    rows = [
-        share_row("prompt_unbroken", 119, 130, **AT),
-        share_row("queries_window", 40, 115, tier="public", arm="train"),
-    ]
-    assert ends(row_of(published(*asked(130), *rows), "queries_window", tier="public", arm="train"))[2:] == (109, 118)
-
-
-def test_how_many_were_asked_is_hidden_beside_how_many_were_to_be() -> None:
-    """All 130 were planned, and three have no answer: there is nobody who was excluded, and no other tier."""
-    planned = at("planned", **AT, by="stage", part="generations")._replace(value=130.0)
-    table = published(planned, *asked(127), count_row("missing", 3, 130, **AT, by="stage", part="generations"))
-    assert ends(row_of(table, "patients", **AT)) == (120, 129, 130, 130)
 
 
 def test_edited_text_is_not_of_those_with_a_match_alone() -> None:
@@ -357,37 +375,6 @@ def test_own_text_by_group_is_pooled_like_the_population_and_needs_the_whole() -
 
     assert shown(50) == [("female", 30), ("male", 20), ("unknown", 0)]
     assert shown(122) == [("female", None), ("male", None), ("unknown", None)]
-
-
-def test_own_text_by_group_says_not_how_many_of_a_group_were_not_asked() -> None:
-    """Of 65 women 60 were asked, of 80 men 69."""
-    population = {"female": 65, "male": 80}
-    rows = [share_row("population", of, 145, arm="train", by="sex", part=part) for part, of in population.items()]
-    rows.append(share_row("attributable_patients", 50, 129, **AT))
-    rows += [
-        share_row("attributable_patients", has, of, **AT, by="sex", part=part)
-        for part, (has, of) in {"female": (30, 60), "male": (20, 69)}.items()
-    ]
-    table = published(*asked(129, 16), *rows)
-    assert row_of(table, "attributable_patients", **AT).count_low == 50
-    assert {row.of_low for row in table.rows("attributable_patients", by="sex")} == {None}
-
-
-def test_candidates_are_those_matched_and_what_is_printed_of_the_others() -> None:
-    def place(part: str) -> dict[str, str]:
-        return {"diagnosis": "hiv", "arm": "train", "by": "status", "part": part}
-
-    table = published(
-        at("cohort_sets", diagnosis="hiv")._replace(value=59.0),
-        count_row("candidates", 62, 321, **place("present")),
-        count_row("unmatched", 3, 62, **place("present")),
-        count_row("candidates", 259, 321, **place("absent")),
-        count_row("unmatched", 200, 259, **place("absent")),
-        share_row("prevalence", 62, 321, diagnosis="hiv"),
-    )
-    assert ends(row_of(table, "unmatched", **place("present"))) == (1, 10, 60, 69)
-    assert ends(row_of(table, "candidates", **place("present"))) == (60, 69, 321, 321)
-    assert ends(row_of(table, "prevalence", diagnosis="hiv")) == (60, 69, 321, 321)
 
 
 @pytest.mark.parametrize(("seed", "patients"), [(0, 130), (1, 18), (2, 60)])

@@ -5,7 +5,6 @@ a margin, since activations and the libraries take memory too. As measured, gree
 float32 on a CPU; on a GPU they may, as sums are taken in another order.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -131,8 +130,6 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
             f"positions (longrope), and vLLM, asked for {context_length}, all texts; use --engine transformers"
         )
     free = free_memory(options) if on_gpu else free_main_memory()
-    if free is None:
-        return
     weights = weight_bytes(model, as_float32=not on_gpu)
     row = _kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
     rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
@@ -156,7 +153,7 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
 
 
 def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_length: int) -> Shortage | None:
-    """Return what a model lacks whose numbers are all float32; None where it fits, or memory cannot be told.
+    """Return what a model lacks whose numbers are all float32; None where it fits.
 
     `copies` of the weights are held at once, and the cache of `rows` requests of so many tokens. It is loaded in main
     memory, and then put on a GPU where there is one.
@@ -169,7 +166,7 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
         places = [(free_main_memory(), weights), (free_memory(DEFAULT_OPTIONS), whole)]
     for free, size in places:
         needed = int(size * _MARGIN)
-        if free is not None and needed > free.size:
+        if needed > free.size:
             return Shortage(needed, free)
     return None
 
@@ -206,25 +203,13 @@ def free_memory(options: EngineOptions) -> FreeMemory:
     return FreeMemory(least * devices, f"memory on {devices} GPU{'s' if devices > 1 else ''}")
 
 
-def free_main_memory() -> FreeMemory | None:
-    """Return what is free in this machine's memory, or in what a container allows; None where it cannot be told."""
-    sizes = [size for size in (_available(), _allowed()) if size is not None]
-    return FreeMemory(min(sizes), "memory") if sizes else None
+def free_main_memory() -> FreeMemory:
+    """Return what is free in this machine's memory, or in what a container allows."""
+    import psutil
 
-
-def _available() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            name, _, value = line.partition(":")
-            if name == "MemAvailable":
-                return int(value.split()[0]) << 10
-    except (OSError, ValueError):
-        pass
-    try:
-        # Elsewhere than on Linux: all of it, of which some is in use.
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return None
+    free: int = psutil.virtual_memory().available
+    allowed = _allowed()
+    return FreeMemory(free if allowed is None else min(free, allowed), "memory")
 
 
 def _allowed() -> int | None:

@@ -76,6 +76,29 @@ def test_the_advice_is_a_batch_that_fits(nine_billion, free):
         require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=1))
 
 
+def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: 1)
+    monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(16 * GIB, "memory on 1 GPU"))
+    with pytest.raises(BadInputError) as caught:
+        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+    # 18e9 bytes and two requests of 2,048 x 64 KiB, and a tenth more.
+    assert "memory on 1 GPU: it needs about 18.7 GiB (16.8 of weights in their own type, 0.2" in caught.value.message
+    assert "--tensor-parallel" in caught.value.message
+
+
+def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    for name, text in (
+        ("memory.max", "1000"),
+        ("memory.current", "700"),
+        ("memory.stat", "anon 500\ninactive_file 150\n"),
+    ):
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert free_main_memory() == FreeMemory(450, "memory")
+    (tmp_path / "memory.max").write_text("max", encoding="ascii")
+    assert free_main_memory().size > 450
+
+
 @pytest.mark.parametrize("engine", ["vllm", "transformers"])
 def test_quantized_weights_need_a_gpu(tmp_path, free, engine):
     save_llama(tmp_path / "model")
