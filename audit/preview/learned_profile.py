@@ -5,7 +5,7 @@ The preview holds words of the profile and counts; never a note's text or a pati
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,6 @@ from clinaudit.audit.preview.profile_fit import Finding
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
@@ -29,8 +28,6 @@ from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
-#: Of a column, so many cells are named for notes that are of no layout.
-_MOST_CELLS = 5
 _WANTED = frozenset(fact for tier in TIERS if tier.is_fragment for fact in tier.facts)
 
 
@@ -114,12 +111,7 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
         "practice": latest.practice,
     }
     text = show(normalize_newlines(latest.text)).text
-    columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
-    return LearningSample(
-        text,
-        {fact: value for fact, value in said.items() if value},
-        {column: cell for column, cell in columns.items() if cell},
-    )
+    return LearningSample(text, {fact: value for fact, value in said.items() if value})
 
 
 def _preview(
@@ -129,18 +121,9 @@ def _preview(
     yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
     if proposal.strays:
         yield f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them."
-        yield from (f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items())
     for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
         absent = ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposed.placed)
         yield f"{named_layout(layout.name)}: {proposed.patients} patients"
         if absent:
             yield f"  no place was found for {absent}; prompts of these notes go without"
     yield from (finding.text for finding in findings)
-
-
-def _commonest(cells: Mapping[str | None, int]) -> str:
-    """Return the cells that most patients have, with their number."""
-    ordered = sorted(cells.items(), key=lambda item: (-item[1], str(item[0])))
-    others = sum(found for _, found in ordered[_MOST_CELLS:])
-    named = [f"{printable(cell or 'none')} {found}" for cell, found in ordered[:_MOST_CELLS]]
-    return ", ".join([*named, f"others {others}"] if others else named)

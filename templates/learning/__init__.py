@@ -5,7 +5,7 @@ profile.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from math import ceil
 
@@ -27,8 +27,6 @@ class LearningSample:
     text: str
     #: Fact id -> what a table says about the patient or the visit.
     known: Mapping[str, str | date]
-    #: Column of the notes table that may tell a layout -> its cell: the type of note, the practice.
-    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def enough(patients: int) -> int:

@@ -20,7 +20,7 @@ _LISTED = ("marital_status", "occupation", "children")
 #: Words that tell the fact of a label that no profile has ("Patient's name", "Seen by Dr"), the first that fits.
 _TELLING = (
     ("dob", ("birth", "dob", "born")),
-    ("visit_date", ("date", "seen on", "visited", "visit", "encounter", "appointment")),
+    ("visit_date", ("date", "dos", "seen on", "visited", "visit", "encounter", "appointment")),
     ("sex", ("sex", "gender")),
     ("age", ("age",)),
     ("provider", ("clinician", "provider", "physician", "doctor", "consultant", "gp", "seen by", "practitioner")),

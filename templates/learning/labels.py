@@ -1,7 +1,7 @@
 """Labels in banners: the words before a colon, several a line, the fact that each holds; and how a site writes dates.
 
-The tables tell first what a label holds, then its words, then the shape of its values. A birth date is told by a table,
-by a word, or by the ages that it makes; never by its place.
+The tables tell first what a label holds, then its words, then the shape of its values. A date is told by a table or by
+a word; never by its place.
 """
 
 import re
@@ -39,8 +39,8 @@ _PLACE = re.compile(
 #: Words of a name that begin small: "van den Berg, A.", "Ana de la Cruz".
 _PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la|le|el|al|bin|ibn) )*"
 _NAME = re.compile(rf"{_PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {_PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
-#: Ages at a visit that lie further apart than this, in years, are of patients; a stay or a referral is shorter.
-_AGES = 25
+#: Dates of the other order are slips of the pen where they are a smaller share.
+_SLIPS = 0.02
 #: What may be a date in a spelling that is not read: two numbers, or four digits (`Dec 1991`, a spreadsheet's `33583`).
 _LIKE_A_DATE = re.compile(r"\d\D+\d|\d{4}")
 
@@ -100,7 +100,7 @@ def choose_formats(values: Iterable[str], known: Mapping[str, Iterable[date]]) -
     """Return the formats that dates are written in, the most frequent first, and whether their order is certain.
 
     `known` gives for a value the dates that a table has in its place. Where nothing tells day from month, the order is
-    the American one, and not certain.
+    the American one, and not certain; nor is it where some dates tell one order and others the other.
     """
     left = list(values)
     votes = Counter[bool]()
@@ -125,7 +125,8 @@ def choose_formats(values: Iterable[str], known: Mapping[str, Iterable[date]]) -
         chosen.append(best)
         left = [value for value in left if read_date(value, (best,)) is None]
     numeric = any(other_order(form) is not None for form in chosen)
-    return tuple(chosen), not numeric or votes.total() > 0
+    others = min(votes[True], votes[False])
+    return tuple(chosen), not numeric or (votes.total() > 0 and others <= _SLIPS * votes.total())
 
 
 def _share(values: Sequence[str], shape: re.Pattern[str]) -> float:
@@ -209,51 +210,12 @@ def assign_facts(notes: Sequence[LearningSample], labels: Sequence[Sequence[Labe
     open_places = [
         place for place, use in enumerate(uses) if not use.fact and not use.unread and not _is_other(use.label)
     ]
-    for place, fact in _dates_by_age(open_places, uses, values, notes):
-        if fact not in taken:
-            taken.add(fact)
-            uses[place] = replace(uses[place], fact=fact)
     for place in open_places:
         shape = shape_of([value for _, value in values[uses[place].label]])
         if uses[place].fact is None and shape is not None and shape not in taken:
             taken.add(shape)
             uses[place] = replace(uses[place], fact=shape)
     return sorted(uses, key=lambda use: (-use.patients, use.label))
-
-
-def _dates_by_age(
-    places: Sequence[int],
-    uses: Sequence[LabelUse],
-    values: Mapping[str, Sequence[tuple[int, str]]],
-    notes: Sequence[LearningSample],
-) -> Iterable[tuple[int, str]]:
-    """Yield which of some labels hold the visit, and which the birth: their dates make ages at the visit.
-
-    Where no other label holds the visit, it is that of the dates that lie closest together, unless these span decades.
-    """
-    days = {
-        place: {index: day for index, value in values[uses[place].label] if (day := any_date(value)) is not None}
-        for place in range(len(uses))
-    }
-    dated = [place for place in places if len(days[place]) > MOST * uses[place].patients]
-    visits = {index: said for index, note in enumerate(notes) if isinstance(said := note.known.get("visit_date"), date)}
-    labelled = [days[place] for place, use in enumerate(uses) if use.fact == "visit_date"]
-    if not labelled and not visits and dated:
-        closest = min(dated, key=lambda place: _spread(day.year for day in days[place].values()))
-        if _spread(day.year for day in days[closest].values()) <= _AGES:
-            yield closest, "visit_date"
-            labelled = [days[closest]]
-    for of_label in reversed(labelled):
-        visits |= of_label
-    for place in dated:
-        ages = [visits[index].year - day.year for index, day in days[place].items() if index in visits]
-        if ages and min(ages) >= 0 and _spread(ages) > _AGES:
-            yield place, "dob"
-
-
-def _spread(years: Iterable[int]) -> int:
-    found = sorted(years)
-    return found[-1] - found[0]
 
 
 def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Sequence[LearningSample]) -> LabelUse:

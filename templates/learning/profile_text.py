@@ -44,7 +44,8 @@ def profile_text(proposal: Proposal, *, name: str = "proposed") -> str:
 def _settings(layout: ProposedLayout) -> Iterator[str]:
     """Yield the entries that a layout and a whole profile may give."""
     if not layout.order_is_certain:
-        yield "# CHECK: no date tells day from month. If 03/04/2024 is in April, exchange %m and %d."
+        yield "# CHECK: no date tells day from month, or dates of both orders occur. If 03/04/2024 is in April,"
+        yield "# exchange %m and %d; where both occur, write a layout for each."
     yield f"date_formats = {_list(layout.date_formats)}"
     yield f"header_styles = {_list(layout.headers.styles)}"
     others = [use for use in layout.labels if use.fact is None]

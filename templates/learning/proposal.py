@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from clinaudit.templates.dates import other_order
 from clinaudit.templates.learning import MOST, LearningSample, enough
 from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
@@ -86,12 +85,6 @@ class ProposedLayout:
         return frozenset(by_label | by_pattern | self.under.keys())
 
     @property
-    def features(self) -> frozenset[str]:
-        """What most of its notes have: headers and labels."""
-        found = {**self.headers.patients, **{use.label: use.patients for use in self.labels}}
-        return frozenset(word for word, patients in found.items() if patients > MOST * self.patients)
-
-    @property
     def absent(self) -> tuple[str, ...]:
         """Facts that have none."""
         return tuple(sorted(FACTS - self.placed))
@@ -115,8 +108,6 @@ class Proposal:
     layouts: tuple[ProposedLayout, ...]
     #: Patients whose note is of none of them.
     strays: int
-    #: Column of the notes table -> its cells, None where blank -> such patients.
-    strays_by: Mapping[str, Mapping[str | None, int]]
     sections: tuple[_ProposedSection, ...]
     #: Body systems that stand under several of the sections -> patients.
     ambiguous: Mapping[str, int]
@@ -133,11 +124,7 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
     layouts = search.layouts()
     taken = {at for layout in layouts for at in layout.members}
     told = [Pattern(layout.signature.regex) for layout in layouts if layout.signature is not None]
-    left = [
-        note
-        for at, note in enumerate(notes)
-        if at not in taken and not any(pattern.found_in(note.text) for pattern in told)
-    ]
+    left = [note for at, note in enumerate(notes) if at not in taken]
     found = _labels_are_no_headers(layouts)
     headers = Counter[str]()
     for layout in found:
@@ -146,11 +133,7 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
     return Proposal(
         patients=len(notes),
         layouts=found,
-        strays=len(left),
-        strays_by={
-            column: Counter(note.columns.get(column) for note in left)
-            for column in dict.fromkeys(name for note in left for name in note.columns)
-        },
+        strays=sum(not any(pattern.found_in(note.text) for pattern in told) for note in left),
         sections=sections,
         ambiguous={header: patients for header, patients in headers.items() if header in known_words().ambiguous},
         parents=tuple(name for name in known_words().parents if name in {section.name for section in sections}),
@@ -224,7 +207,13 @@ class LayoutSearch:
 
         One that nothing tells comes last, the largest if there are several.
         """
-        found = self._search(range(len(self._notes)))
+        labels = find_labels(self._banners(range(len(self._notes))), least=self._least)
+        shapes = [
+            (use.family or "", frozenset(item.label for item in own))
+            for use, own in zip(self._uses, labels, strict=True)
+        ]
+        groups = group_notes(shapes, least=self._least)
+        found = [layout for members in groups if (layout := self.layout_of(members)) is not None]
         if len(found) == 1 and found[0].patients == len(self._notes):
             return found
         signed: list[ProposedLayout] = []
@@ -244,52 +233,6 @@ class LayoutSearch:
         if chosen is None or chosen.patients.keys() <= known_words().ambiguous:
             return None
         return _propose(self._notes, members, self._banners(members), chosen, least=self._least)
-
-    def _search(self, places: Sequence[int]) -> list[ProposedLayout]:
-        """Return the layouts of some notes, then those of what is left, by column where nothing else tells them."""
-        banners = self._banners(places)
-        labels = find_labels(banners, least=self._least)
-        shapes = [
-            (self._uses[at].family or "", frozenset(item.label for item in found))
-            for at, found in zip(places, labels, strict=True)
-        ]
-        groups = [[places[index] for index in members] for members in group_notes(shapes, least=self._least)]
-        found = self._alike([layout for members in groups for layout in self._told_by_column(members)])
-        left = sorted(set(places).difference(*(layout.members for layout in found)))
-        if len(left) < self._least:
-            return found
-        if found:
-            return found + self._search(left)
-        by_column = next((parts for parts in self._partitions(places) if parts), [])
-        return [layout for part in by_column for layout in self._search(part)]
-
-    def _told_by_column(self, members: list[int]) -> list[ProposedLayout]:
-        """Return the layout of a group, or those of its parts where a column parts what is laid out otherwise."""
-        for parts in self._partitions(members):
-            apart = self._alike([layout for part in parts if (layout := self.layout_of(part)) is not None])
-            # Where no text tells them, no reader of notes could; one may be what the others are not.
-            if len(apart) > 1 and sum(self._signature(layout, members) is None for layout in apart) <= 1:
-                return apart
-        layout = self.layout_of(members)
-        return [] if layout is None else [layout]
-
-    def _alike(self, layouts: Sequence[ProposedLayout]) -> list[ProposedLayout]:
-        """Return layouts with those made one that share most of what they hold, how they set off headers, and dates."""
-        shapes = [
-            (" ".join([*filter(other_order, layout.date_formats), *layout.headers.styles]), layout.features)
-            for layout in layouts
-        ]
-        groups = [[layouts[index] for index in group] for group in group_notes(shapes, least=1)]
-        unions = [sorted(at for item in group for at in item.members) for group in groups]
-        return [layout for union in unions if (layout := self.layout_of(union)) is not None]
-
-    def _partitions(self, places: Sequence[int]) -> Iterator[list[list[int]]]:
-        """Yield the parts of some notes by each column that parts them, where a part has notes enough."""
-        for column in dict.fromkeys(name for at in places for name in self._notes[at].columns):
-            parts: dict[str | None, list[int]] = {}
-            for at in places:
-                parts.setdefault(self._notes[at].columns.get(column), []).append(at)
-            yield [part for part in parts.values() if self._least <= len(part) < len(places)]
 
     def _banners(self, members: Sequence[int]) -> list[str]:
         return [self._notes[at].text[: self.banner_ends[at]] for at in members]

@@ -50,12 +50,8 @@ MERGED: dict[str, dict[str, tuple[Write, int]]] = {
 NOT_LEARNED = {"letter": {Fact.PROVIDER}, "column": {Fact.NAME, Fact.AGE}, "enclosed": {Fact.AGE}}
 
 
-def write_corpus(folder: Path, notes: list[MergedNote], *, has_type: bool = False) -> Path:
-    rows = [
-        {"patient_id": note.patient_id, "note_id": note.patient_id, "text": note.text}
-        | ({"note_type": note.layout} if has_type else {})
-        for note in notes
-    ]
+def write_corpus(folder: Path, notes: list[MergedNote]) -> Path:
+    rows = [{"patient_id": note.patient_id, "note_id": note.patient_id, "text": note.text} for note in notes]
     return write_tables(folder, notes=rows)
 
 
@@ -119,36 +115,15 @@ def openings_of(corpus: Path, learned: LearnedProfile) -> dict[str, Prior]:
     return {prior.patient_id: prior for prior in priors if not prior.excluded}
 
 
-def test_a_column_tells_what_is_written_alike_but_for_the_order_of_day_and_month(tmp_path: Path) -> None:
-    def labelled(rng: random.Random, *, dates: str, site: str) -> tuple[str, dict[Fact, str]]:
-        _, facts = table_note(rng, dates=dates)
-        named = {"Name": Fact.NAME, "DOB": Fact.DOB, "Date": Fact.VISIT_DATE, "Provider": Fact.PROVIDER}
-        banner = "".join(f"{label}: {facts[fact]}\n" for label, fact in named.items())
-        sections = f"CC: {facts[Fact.CHIEF_COMPLAINT]}\nHPI: {facts[Fact.HPI]}\nPlan: rest\n"
-        return f"{banner}Clinic: {site}\n\n{sections}", {fact: facts[fact] for fact in named.values()}
-
-    notes = merged_notes(
-        boston=(partial(labelled, dates="%m/%d/%Y", site="Boston Clinic"), 50),
-        leeds=(partial(labelled, dates="%d/%m/%Y", site="Leeds Surgery"), 50),
-    )
-    corpus = write_corpus(tmp_path / "corpus", notes, has_type=True)
-    learned = learn_profile(corpus, tmp_path / "learned.toml")
-    assert {layout.date_formats for layout in learned.profile.layouts} == {("%m/%d/%Y",), ("%d/%m/%Y",)}
-    assert learned.proposal.strays == 0
-    right = read_right(corpus, learned, notes)
-    assert {right[note.layout, fact] for note in notes for fact in note.facts} == {50}
-
-
-def test_what_does_not_recur_is_left_and_said_by_column(tmp_path: Path) -> None:
+def test_what_does_not_recur_is_left_and_said(tmp_path: Path) -> None:
     def letter(rng: random.Random) -> tuple[str, dict[Fact, str]]:
         return f"Seen on ward {rng.randrange(90)}, thank you for asking.\nAll is well.\n", {}
 
     notes = merged_notes(spaced=(spaced_note, 60), letter=(letter, 30), results=(result_list, 20))
-    corpus = write_corpus(tmp_path / "corpus", notes, has_type=True)
+    corpus = write_corpus(tmp_path / "corpus", notes)
     learned = learn_profile(corpus, tmp_path / "learned.toml")
     assert [layout.patients for layout in learned.proposal.layouts] == [60]
     assert "50 of these notes are of no layout that recurs" in learned.preview
-    assert "  by type of note: letter 30, results 20" in learned.preview
     # They do not fall under the name of the layout that was found.
     assert notes_by_layout(corpus, learned) == {"layout 1": 60, "no layout": 50}
 

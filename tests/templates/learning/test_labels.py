@@ -84,35 +84,6 @@ def facts_by_label(banners: list[str], known: list[dict[str, str | date]] | None
     return {use.label: use.fact for use in assign_facts(notes, find_labels(banners, least=5))}
 
 
-BIRTHS = [f"0{at + 1}.02.19{40 + 8 * at}" for at in range(6)]
-DECADES = [f"0{at + 1}.03.{1994 + 6 * at}" for at in range(6)]
-
-
-def test_where_no_word_tells_a_birth_is_told_by_the_ages_that_it_makes() -> None:
-    # Beside a visit of two months, of a table, or of 30 years.
-    assert facts_by_label([f"Geb: {born}\nVerfasst: 0{at + 1}.03.2024" for at, born in enumerate(BIRTHS)]) == {
-        "geb": "dob",
-        "verfasst": "visit_date",
-    }
-    of_table: list[dict[str, str | date]] = [{"visit_date": date(2024, 3, 1)}] * 6
-    assert facts_by_label([f"Geb: {born}" for born in BIRTHS], of_table) == {"geb": "dob"}
-    assert facts_by_label([f"Geb: {a}\nDate: {b}" for a, b in zip(BIRTHS, DECADES, strict=True)])["geb"] is None
-    late = [f"Geb: 01.02.{1930 + 20 * (at % 3)}\nDate: {seen}" for at, seen in enumerate(DECADES)]
-    assert facts_by_label(late) == {"geb": "dob", "date": "visit_date"}
-
-
-def test_dates_over_decades_are_no_births_by_that_alone() -> None:
-    # Nothing tells whether these are of births or of visits.
-    assert facts_by_label([f"Verfasst: {seen}" for seen in DECADES]) == {"verfasst": None}
-    # A day of referral is close to the visit, however far the visits lie apart.
-    near = [f"Date: {seen}\nErfasst: {seen.replace('.03.', '.02.')}" for seen in DECADES]
-    assert facts_by_label(near) == {"date": "visit_date", "erfasst": None}
-    known: list[dict[str, str | date]] = [
-        {"visit_date": date(int(seen[-4:]), 3, at + 1)} for at, seen in enumerate(DECADES)
-    ]
-    assert facts_by_label([f"Verfasst: {seen}" for seen in DECADES], known) == {"verfasst": "visit_date"}
-
-
 @pytest.mark.parametrize(
     ("banner", "unread"),
     [
@@ -206,8 +177,10 @@ def test_a_table_tells_the_order_where_no_day_does() -> None:
     assert choose_formats(["03/04/2024"], {"03/04/2024": [date(2024, 4, 3)]}) == (("%d/%m/%Y",), True)
 
 
-def test_an_order_that_nothing_tells_is_said_to_be_uncertain() -> None:
+def test_an_order_that_nothing_tells_or_of_which_there_are_two_is_said_to_be_uncertain() -> None:
     assert choose_formats(["03/04/2024", "05/06/2024"], {}) == (("%m/%d/%Y",), False)
+    assert choose_formats(["13/04/2024"] * 9 + ["04/13/2024"], {}) == (("%d/%m/%Y",), False)
+    assert choose_formats(["13/04/2024"] * 99 + ["04/13/2024"], {}) == (("%d/%m/%Y",), True)
 
 
 def test_the_most_frequent_format_comes_first_and_what_no_format_reads_is_left() -> None:
