@@ -17,7 +17,7 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.planned_systems import BenchRequest
+    from clinaudit.audit.pii.benchmark.run import BenchRequest
     from clinaudit.audit.pii.review.agreement import AgreementReport
 
 _MOST_SAMPLES = 100_000
@@ -127,7 +127,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
       clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
     """
     from clinaudit.audit.pii.benchmark.run import score_given
-    from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
+    from clinaudit.audit.pii.benchmark.sample import PREDICTION_FIELDS, iter_predictions, iter_samples
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
@@ -205,7 +205,7 @@ def bench(quiet: bool, **options: Any) -> int:
 def _request(
     *, each: int | None, systems: tuple[str, ...] | None, domain: Any, subsets: Any, **options: Any
 ) -> "BenchRequest":
-    from clinaudit.audit.pii.benchmark.planned_systems import DEFAULT_SYSTEMS, SERVED, BenchRequest
+    from clinaudit.audit.pii.benchmark.run import DEFAULT_SYSTEMS, SERVED, BenchRequest
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
     from clinaudit.audit.runtime.served.access import ServedOptions
 

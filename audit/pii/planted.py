@@ -5,11 +5,12 @@ planted, where, and when it counts as found. Knows nothing of owners, or of what
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from importlib.resources import files
 from random import Random
-from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -30,36 +31,8 @@ from clinaudit.templates.markup import is_tag
 PLANTED: Final = 50
 #: Characters of the run's text on either side.
 _AROUND_CHARS: Final = 250
-#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0`
-#: any, `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
-_FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "full_name": ("patient: {name}", "{name} was seen today.", "seen with {reversed}", "Mr. {initial} agrees."),
-        "street_address": ("lives at {#00 Oak Street}", "address: {##0 Linden Ave}", "home: {#0 Mill Rd, Apt #}"),
-        "zip_code": ("Salem, MA {0####}", "zip code {0####-####}"),
-        "date": (
-            *("dob: {%m/%d/%Y}", "seen on {%m/%d/%Y}.", "on {%B %d, %Y} she called", "{%d %b %Y}: admitted"),
-            *("visit date: {%Y-%m-%d}", "follow up {%m/%d/%y}", "discharged {%m-%d-%Y}"),
-        ),
-        "age_over_89": ("a {9#}-year-old woman", "age: {9#}"),
-        "phone": ("phone: {(6##) 555-01##}", "call {6##-555-01##}", "cell {6##.555.01##}", "tel. {+1 6## 555 01##}"),
-        "fax": ("fax: {(6##) 555-01##}", "fax {6##-555-01##}"),
-        "email": ("email: {mill.##@example.org}", "write to {a.oak#@mail.example.com}."),
-        "ssn": ("ssn: {2##-4#-5###}", "social security number {2##-4#-5###}", "SSN {2##4#5###}"),
-        "mrn": ("mrn: {#######}", "MRN {##000###}", "medical record number: {#######}"),
-        "health_plan_number": (
-            "member id: {???#########}",
-            "policy number {?##########}",
-            "insurance id: {W#########}",
-        ),
-        "account_number": ("account number: {##########}", "acct # {########}", "account no. {#########}"),
-        "licence_number": ("license number: {?#######}", "driver's license {?########}", "license no. {??######}"),
-        "vehicle_id": ("license plate: {???-####}", "VIN {1M8GDM9AXKP042788}", "vin: {1HGBH41JXMN109186}"),
-        "device_id": ("serial number: {???######}", "device id: {??#######}", "pacemaker serial no. {?########}"),
-        "url": ("see {https://www.example.org/p/####}", "www: {www.example.com/u####}"),
-        "ip_address": ("ip address {10.#.##.#}", "logged in from {192.168.#.##}"),
-        "other_code": ("case number: {??-######}", "study id: {?######}", "employee id: {######}"),
-    }
+_FORMS: Final[Mapping[str, Sequence[str]]] = tomllib.loads(
+    files(__package__).joinpath("planted.toml").read_text("utf-8")
 )
 _FIRST_DAY: Final = date(1931, 1, 1)
 _DAYS: Final = 34_000

@@ -5,8 +5,7 @@ blanks, sentences and words that run on over lines, values that dots lead to. No
 """
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,16 +14,7 @@ from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Reading
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
-from clinaudit.audit.pii.masking.structured_text import StructuredText
-from clinaudit.audit.pii.plain_text import (
-    Edit,
-    PlainText,
-    as_given,
-    leaders,
-    normalize_text,
-    overlapping_pieces,
-    without,
-)
+from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
 from clinaudit.errors import UsageError
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
@@ -84,79 +74,22 @@ _MARKUP: Final = re.compile(
 )
 
 
-#: How much of a text is looked through at once, and how much of it two neighbours share at least.
-PART_CHARS: Final = 50_000
-SHARED_CHARS: Final = 1_000
-#: Parts of a text -> what is found in each, in their order.
-Look = Callable[[Iterable[str]], Iterable[Iterable[EntitySpan]]]
+class EnsembleDetector:
+    """Finds what any of its detectors does, in every reading; unlike a detector's own, the spans may overlap."""
 
-
-class PartedDetector(ABC):
-    """Looks through a long text in parts, which overlap by more than an identifier's length and what is beside it.
-
-    Where they are cut depends on the text alone, so that the same is found whoever looks through them.
-    """
-
-    name: str
-
-    @abstractmethod
-    def detect_in_part(self, text: str) -> Iterable[EntitySpan]:
-        """Return what is found in a part."""
-
-    def detect_by_line(self, _text: str) -> Iterable[EntitySpan]:
-        """Return what is found by the lines of a whole text."""
-        return ()
-
-    def detect(
-        self, text: str, advance: Callable[[int], None] = lambda _: None, look: Look | None = None
-    ) -> list[EntitySpan]:
-        """Return the spans of a text by start; calls `advance` with the characters of each part that is looked through.
-
-        `look` looks through the parts (None: this detector, one after the other).
-        """
-        found = set(self.detect_by_line(text))
-        places = list(overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS))
-        parts = (text[begin:end] for begin, end in places)
-        done = 0
-        for (begin, end), spans in zip(
-            places, map(self.detect_in_part, parts) if look is None else look(parts), strict=True
-        ):
-            found.update(
-                EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by) for span in spans
-            )
-            advance(end - done)
-            done = end
-        return sorted(found)
-
-
-class EnsembleDetector(PartedDetector):
-    """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
-
-    def __init__(self, detectors: Iterable[Detector], *, by_line: Iterable[Detector] = ()) -> None:
-        """`by_line` go by the lines of a text: they are not shown the readings in which these run on."""
+    def __init__(self, detectors: Iterable[Detector]) -> None:
         self._detectors = tuple(detectors)
-        self._by_line = tuple(by_line)
-        self.name = " + ".join(detector.name for detector in (*self._detectors, *self._by_line))
+        self.name = " + ".join(detector.name for detector in self._detectors)
 
-    def detect_by_line(self, text: str) -> Iterator[EntitySpan]:
-        """Yield what is found by the lines of a whole text."""
-        plain = normalize_text(text)
-        # Most texts read plainly as they are given.
-        for reading in [as_given(text), *([plain] if plain.text != text else [])]:
-            yield from (reading.original_span(span) for one in self._by_line for span in one.detect(reading.text))
-
-    def detect_in_part(self, text: str) -> set[EntitySpan]:
-        """Return what is found in a part."""
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start."""
         readings = Readings(text)
         plain = readings.plain
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect_in(readings)}
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
             for reading in plain.around(edits(plain.text)):
-                found.update(self._found_in(reading))
-        return found
-
-    def _found_in(self, reading: PlainText) -> list[EntitySpan]:
-        return [reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)]
+                found |= {reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)}
+        return sorted(found)
 
 
 def _spelled(text: str) -> Iterator[Edit]:
@@ -218,4 +151,4 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         model = SpacyDetector(otherwise="give --rules-only").entities_of
-    return EnsembleDetector([*detectors, RunningNames(known, model)], by_line=[StructuredText()])
+    return EnsembleDetector([*detectors, RunningNames(known, model)])

@@ -1,23 +1,189 @@
 """What detectors find and a filter leaves: clinical words, facilities' names, states, the course of an illness.
 
-Owns as well the count of clinical terms that were masked nevertheless: a sample of what is lost, no total.
+What was found as a name may be nobody's: words of medicine and of the language, labels, drugs, what bears a name.
+Detectors see capitals; here it counts what stands beside them. After a title everything is a name. Owns as well the
+count of clinical terms that were masked nevertheless: a sample of what is lost, no total.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Final
 
 from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
-from clinaudit.audit.pii.detectors.name_lists import is_first_name
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_clinical_term, is_eponym, is_known_name, read_words
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_allowed,
+    is_clinical_term,
+    is_drug,
+    is_eponym,
+    is_known_name,
+    is_word,
+    read_words,
+)
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.named_nobody import clinical_term_finder, is_label, is_only_a_word, names_nobody
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.templates.note import TermFinder
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern of `words.toml`, searched without regard to case."""
+    return words("".join(_table()[name]))
+
+
+#: After these a clinical word is somebody's name: "Mr. Lyme".
+_TITLE: Final = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|Herr|Frau|Mme)\.? $", re.IGNORECASE
+)
+_TITLE_CHARS: Final = 12
+#: Magnetic resonance, and no title of a word in small letters: "MR arthrogram".
+_RESONANCE: Final = re.compile(r"\bMR $")
+#: By themselves they are nobody: "Prof. Dr. med. Lund" has three.
+_TITLES: Final = frozenset(
+    {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}
+)
+#: "AK is a 45-year-old": initials, which may be an abbreviation as well.
+_IS_SOMEBODY: Final = re.compile(r",? (?:is|was) an? ")
+#: "Ex-smoker": what somebody is no more, or is not.
+_NO_LONGER: Final = re.compile(r"(?i:ex|non|pre|post|anti|semi)-[a-z]+")
+_FEW_LETTERS: Final = 3
+_LONGEST_INITIALS: Final = 4
+_WORD: Final = re.compile(r"[^\s,;:()]+")
+_CHARS: Final = 60
+
+#: Who signs by initials: "BC, site matron".
+_ROLE_AFTER: Final = words(r",[ ](?:[a-z]+[ ])?(?:${staff}|matron|sister|nurse|registrar|consultant|manager|doctor)\b")
+#: A pair of names and a score: "Harvey-Bradshaw 6".
+_PAIR_AND_SCORE: Final = re.compile(r"-[A-Z][\w'’]+(?: (?:index|score|grade))?:? \d")
+#: A class and its letter: "Ann Arbor IIB". "Lund III" is the third of that name.
+_CLASS: Final = re.compile(r"(?:I{1,3}|IV)[ABCab]")
+#: How often and how a drug is given, or that it ends: after a name stands none of these.
+_TAKEN: Final = pattern("taken")
+_DOSED: Final = words(r"[ ]\d+(?:[.,/]\d+)*[ ]?(?:mg|mcg|µg|ml|units?|iu|mmol)\b")
+#: What stands before a word in a list.
+_ITEM_BEFORE: Final = re.compile(r"(?:^|[,;:.+])[ ]?([A-Za-z-]+)[^,;:.\n+]{0,25}[,+][ ]$")
+#: What a test or a virus comes to: "ddx Q fever, Lyme".
+_TO_RULE_OUT: Final = words(r"\b(?:ddx|dd|differentials?)\b:?[ ](?:[^,.;:\n]{2,30},[ ]){0,5}(?:[A-Z][a-z]+[ ])?$")
+_RELATIVE: Final = words(r"\b(?:${kin}|${close}),?[ ](?:is[ ]|named[ ]|called[ ])?$")
+#: A field that names a thing.
+_OF_A_THING: Final = words(
+    r"\b(?:device|drug|medication|product|brand|generic|trade|test|study|trial)[ ]name[ ]?:[ ][^,;\n]*$"
+)
+#: A service in short before who speaks for it, and a network before who somebody is there.
+_OF_A_SERVICE: Final = pattern("of_a_service")
+#: What follows a verb, and no name.
+_OBJECT: Final = words(r"[ ](?:who|what|whether|that|how|me|him|us|them|the|an?|my|your|it|this|these)\b")
+#: A word after which a number stands that is somebody's.
+_NUMBER_AFTER: Final = re.compile(
+    r"[ ]?(?:no\.?|nr\.?|number|#)?[ ]?[:#.–-]?[ ]?(?=<[A-Z]|[A-Z]{0,4}[ -]?[(+]?\d[\w ()/-]{3})"
+)
+_LABEL: Final = words(r"${label}|${of_driver}|${of_licence}|NHI|IHI|IPP|BSN|AHV|SVNR|KVNR|TAJ|PESEL|CPR|PPS|VIC|DVLA")
+#: Where a sentence or a turn begins.
+_BEGINS: Final = re.compile(r"(?:^|[.!?:\n]\s?|[*\])>]\s|\bwrites?:?\s|\basks?:?\s)$")
+#: Of a sentence that goes on, and not by what somebody does.
+_GOES_ON: Final = pattern("goes_on")
+
+
+def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -> bool:
+    """Whether what was found as a name is none: clinical words, "CVA LAS", "Thompson test", "Ex-smoker", "Dr. med."."""
+    found = _WORD.findall(text, start, end)
+    if text[start].islower() and _RESONANCE.search(text, max(0, start - _TITLE_CHARS), start):
+        return True
+    has_title = _TITLE.search(text, max(0, start - _TITLE_CHARS), start) is not None
+    if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
+        return True
+    if has_title or _IS_SOMEBODY.match(text, end) or _ROLE_AFTER.match(text, end):
+        return False
+    if is_eponym(text, start, end) or _CLASS.fullmatch(found[-1]) or _PAIR_AND_SCORE.match(text, end):
+        return True
+    is_relative = _RELATIVE.search(text, max(0, start - _CHARS), start) is not None
+    if len(found) > 1 and is_allowed(text[start:end]) and not is_relative:
+        return True
+    if _OF_A_THING.search(text, max(0, start - _CHARS), start):
+        return True
+    if len(found) < _FEW_LETTERS and _TO_RULE_OUT.search(text, max(0, start - 2 * _CHARS), start):
+        return True
+    if len(found) == 1 and _is_no_name_here(text, start, end, found[0]):
+        return True
+    # Of a few letters, what stands beside an abbreviation is one too.
+    shorthand = read_words("clinical_shorthand")
+    is_shorthand = found[0] in shorthand and all(
+        word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS and not is_known_name(word))
+        for word in found
+    )
+    is_name = any(map(is_known_name, found))
+    return (
+        (is_shorthand and not is_name)
+        or any(map(_NO_LONGER.fullmatch, found))
+        or all(map(is_clinical, found))
+        # Towns are in none of the lists of names.
+        or (of_a_person and all(map(is_only_a_word, found)))
+    )
+
+
+def _is_no_name_here(text: str, start: int, end: int, word: str) -> bool:
+    """Whether one word is a drug, the label of a number or the first of a sentence by what stands beside it."""
+    if not is_first_name(word) and (_TAKEN.match(text, end) or _DOSED.match(text, end)):
+        return True
+    before = _ITEM_BEFORE.search(text, max(0, start - _CHARS), start)
+    if before is not None and is_drug(before[1]) and not (is_first_name(word) or is_last_name(word)):
+        return True
+    if _OF_A_SERVICE.match(text, end):
+        return True
+    if is_label(text, end, word):
+        return True
+    begins = _BEGINS.search(text, max(0, start - _TITLE_CHARS), start) is not None
+    if begins and is_word(word) and _OBJECT.match(text, end):
+        return True
+    return begins and is_plain_word(word) and not is_first_name(word) and _GOES_ON.match(text, end) is not None
+
+
+def is_label(text: str, end: int, word: str) -> bool:
+    """Whether a word that ends there labels the number after it: "NHI ZKH0555"."""
+    return _LABEL.fullmatch(word) is not None and _NUMBER_AFTER.match(text, end) is not None
+
+
+@lru_cache(maxsize=100_000)
+def is_only_a_word(word: str) -> bool:
+    """Whether a word is one of the language, and neither a name of the lists nor one that people are known by."""
+    bare = word.strip(".,!?")
+    letters = bare.replace("'", "").replace("’", "")
+    if len(letters) < 2:
+        return bare == "I"
+    if not letters.isalpha() or (bare.isupper() and len(bare) <= _LONGEST_INITIALS):
+        return False
+    is_listed = is_first_name(letters) or is_last_name(letters) or is_known_name(letters)
+    return is_plain_word(letters) and not is_listed
+
+
+@lru_cache(maxsize=100_000)
+def is_clinical(word: str) -> bool:
+    """Whether a word is a clinical term, and no name that people have."""
+    bare = word.strip(".")
+    if is_known_name(bare):
+        return False
+    if is_clinical_term(bare) or _NO_LONGER.fullmatch(bare):
+        return True
+    return any(span.end - span.start == len(bare) for span in clinical_term_finder()(bare))
+
+
+@cache
+def clinical_term_finder() -> TermFinder:
+    """Return what finds the terms of the panel of diagnoses in a text."""
+    return clinical_terms(load_panel())
+
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
@@ -186,9 +352,6 @@ def _larger() -> frozenset[str]:
     return frozenset(states | {name.lower() for name in read_words("countries")}) - _OTHERS_TOO
 
 
-_WORD: Final = re.compile(r"[^\s,;:()]+")
-
-
 def count_clinical_terms(forms: Forms) -> int:
     """Return how many clinical terms stand in what the tags of a record stand for."""
     written = {form for found in tagged_forms(forms).values() for form in found}
@@ -203,13 +366,7 @@ def _count_terms(form: str) -> int:
     return len(set(terms)) + sum(not is_known_name(word[0]) and is_clinical_term(word[0].strip(".")) for word in others)
 
 
-_OF_A_LIFE: Final = words(
-    r"\b(?:works|worked|jobs?|careers?|employ\w*|experience|profession(?:al)?|business|tenure|retired|married|marriage|divorced"
-    r"|widow\w*|separated|relationship|engaged|liv(?:es?|ed|ing)\s(?:in|at|with|here|there|alone)|resid(?:es?|ed|ing|ent)"
-    r"|moved\s(?:to|from|here|back)|neighbou?rhood|homeless|school|college|university|taught|teach\w*|(?:studies|study)\s(?:at|in|for|abroad)|stud(?:ied|ying)"
-    r"|degree|served|army|navy|veteran|military|stationed|deployed|prison|jail|incarcerated|abroad|immigrated|emigrated|leave"
-    r"|notice|contract|trip|travel\w*|waiting|stay(?:s|ed)?|sober|wife|husband|spouse)\b"
-)
+_OF_A_LIFE: Final = pattern("of_a_life")
 _RATE: Final = words(r"(?:a|an|per|each|every)\s")
 _LONG: Final = (" for", " in", " after", " about", " of", " within")
 _RATE_CHARS: Final = 40
@@ -219,10 +376,7 @@ _CLAUSE_END: Final = re.compile(
     r"[.!?;](?=\s)|\n|,|\s(?:with|but|has|had|presents?|presenting|reports?|complains?|denies|developed)\s"
 )
 #: "3 days of cough", "a 3-day history of": what lasts so long is no life.
-_OF_AN_ILLNESS: Final = words(
-    r"(?:\sof\s(?!(?:his|her|their|my|the|being|work\w*|teach\w*|employ\w*|experience|service|marri\w+|school\w*|study|studies|college"
-    r"|university|leave|notice|military|sobriety|prison|jail|residen\w+|living|travel\w*)\b)|\s(?:history|hx|course)\b)"
-)
+_OF_AN_ILLNESS: Final = pattern("of_an_illness")
 
 
 def _tells_of_a_life(text: str, start: int, end: int) -> bool:

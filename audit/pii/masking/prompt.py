@@ -16,12 +16,12 @@ from typing import Final, TypeVar
 
 from clinaudit.audit.pii.detectors.ages import find_in_banners
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking import detection
-from clinaudit.audit.pii.masking.detection import PartedDetector
 from clinaudit.audit.pii.masking.not_masked import named_somebody, pooled
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
+from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms, with_own
+from clinaudit.audit.pii.plain_text import overlapping_pieces
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import FoldedWords
@@ -34,6 +34,11 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: What a site lets stand, among the categories of what stays.
 KEPT_TERM: Final = "kept term"
+#: How much of a text is looked through at once, and how much of it two neighbours share at least: more than an
+#: identifier's length and what is beside it. Where a text is cut depends on the text alone, so that the same is found
+#: whoever looks through the parts.
+PART_CHARS: Final = 50_000
+SHARED_CHARS: Final = 1_000
 #: A mask may uncover what the detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
@@ -43,6 +48,7 @@ _MARKS_OF_KEYS: Final = str.maketrans("-_./:", "     ")
 _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 #: A text, and the question about it.
 Prompt = tuple[str, str | None]
+_BY_STRUCTURE: Final = StructuredText()
 _Result = TypeVar("_Result")
 #: Called with how many more characters were looked through.
 Advance = Callable[[int], None]
@@ -122,7 +128,7 @@ class PromptMasker:
     def shared(self, chars: int, *, most: int | None = None) -> Iterator["PromptMasker"]:
         """Yield a masker over as many processes as `chars` characters are worth, at `most` (None: one per core)."""
         # It takes longer to make a process than to mask a few texts.
-        count = min(most or usable_cores(), chars // detection.PART_CHARS + 1)
+        count = min(most or usable_cores(), chars // PART_CHARS + 1)
         if count > 1:
             # A process has what is loaded before it is made.
             self.hidden_in(_EXAMPLE)
@@ -188,8 +194,6 @@ class PromptMasker:
     def look_through(self, part: str) -> list[EntitySpan]:
         """Return what the detector finds in a part of a text; raises `DetectionError` where it fails."""
         with _errors_without_text(self._detector.name):
-            if isinstance(self._detector, PartedDetector):
-                return list(self._detector.detect_in_part(part))
             return self._detector.detect(part)
 
     def _write(
@@ -209,15 +213,20 @@ class PromptMasker:
         return None
 
     def _find(self, text: str, advance: Advance = unwatched) -> list[EntitySpan]:
-        """Return what the detector finds that is of somebody; raises `DetectionError` where it fails."""
+        """Return what the detector finds that is of somebody, part by part, and what the text's structure says.
 
-        def look(parts: Iterable[str]) -> Iterator[list[EntitySpan]]:
-            return self._processes.map(_look_through, parts)
-
+        Raises `DetectionError` where the detector fails; calls `advance` with the characters of each part.
+        """
+        places = list(overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS))
+        parts = self._processes.map(_look_through, (text[begin:end] for begin, end in places))
+        done = 0
         with _errors_without_text(self._detector.name):
-            if isinstance(self._detector, PartedDetector):
-                return named_somebody(text, self._detector.detect(text, advance, look))
-            return named_somebody(text, self._detector.detect(text))
+            found = set(_BY_STRUCTURE.detect(text))
+            for (begin, end), spans in zip(places, parts, strict=True):
+                found |= {EntitySpan(span.start + begin, span.end + begin, *span[2:]) for span in spans}
+                advance(end - done)
+                done = end
+            return named_somebody(text, sorted(found))
 
     def _detect(self, text: str, advance: Advance = unwatched) -> tuple[EntitySpan, ...]:
         found = [pooled(text, span) for span in self._find(text, advance)]
@@ -321,7 +330,7 @@ def mask_prompts(
     """
 
     def in_turn(function: Callable[..., _Result], items: Sequence[object]) -> Iterator[_Result]:
-        is_short = [len(text) <= detection.PART_CHARS for text, _ in prompts]
+        is_short = [len(text) <= PART_CHARS for text, _ in prompts]
         in_processes = masker.processes.map(
             function, (item for item, short in zip(items, is_short, strict=True) if short)
         )

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word
 from clinaudit.audit.pii.detectors.numbers import ends_of, find_ends
 from clinaudit.audit.pii.detectors.word_lists import is_name_again
-from clinaudit.audit.pii.masking.named_nobody import is_only_a_word
+from clinaudit.audit.pii.masking.not_masked import is_only_a_word
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts

@@ -14,7 +14,7 @@ from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name
 from clinaudit.audit.pii.detectors.rule_table import words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.named_nobody import is_clinical
+from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES
 
@@ -22,26 +22,11 @@ _CHARS: Final = 50
 #: Written in capitals throughout, so short a word is an abbreviation.
 _LONGEST_ABBREVIATION: Final = 5
 #: Before any name, of one word or more.
-_SURE_BEFORE: Final = words(
-    r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam|${kin}|${close}|(?:let|told|tell|asked|saw|met|meet|named|called|thank|dear|hi|hello"
-    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]?s|i\sam|i['’]?m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
-    r"|discussed\s(?:this\s)?with|(?:me|him|her)\sas))\.?,?[ ]$"
-)
-_SURE_AFTER: Final = words(
-    r"(?:,?[ ](?:who|whom|whose)\b|[ ](?:said|says|reports?|reported|states|stated|denies|denied|lives|lived|works"
-    r"|worked|wants|likes|calls|asks|asked|told|tells|agreed|agrees|came|comes|writes?|wrote|writing|speaking|here)\b"
-    r"|[ ]and[ ](?:his|her)[ ]|[ ]is[ ](?:an?|my|his|her|our|\d+)\b"
-    r"|['’]s[ ](?:wife|husband|mother|father|son|daughter|care|case)\b)"
-)
+_SURE_BEFORE: Final = pattern("sure_before")
+_SURE_AFTER: Final = pattern("sure_after")
 #: Before or after two words or more.
-_BEFORE: Final = words(
-    r"(?:[:(>\[\"“]\s?|\]\s|\b(?:as|of|with|for|to|from|about|and|or|that|concerning|regarding|re|is|was|see|seeing|seen|refer"
-    r"|than|because|but|if|while|after|before|since|when)[ ])$"
-)
-_AFTER: Final = words(
-    r"(?:['’]s\b|:|,?[ ](?:is|was|has|had|will|would|and|also|presents?|presented|attended|remains)\b"
-    r"|,[ ](?:an?|the|my|his|her|\d|born|dob|aged?)|[ ]\((?:\d|dob|mrn|he|she|they))"
-)
+_BEFORE: Final = pattern("before")
+_AFTER: Final = pattern("after")
 _BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
 _ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
 _TOKEN: Final = re.compile(r"[^\s,.;:()]+")
@@ -67,29 +52,14 @@ _FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+
 _OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
 _NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
 #: A word that no list has, after these, is a drug that is too new for them.
-_GIVEN: Final = words(
-    r"\b(?:receiv\w*|giv(?:en|es?)|gave|start\w*|tak(?:es?|ing|en)|took|on|stop\w*|h[eo]ld|continu\w*|resum\w*|prescrib\w*"
-    r"|switch\w*[ ]to|add(?:ed)?|refill\w*|dose[ ]of|vs\.?|plus)[ ]$"
-)
+_GIVEN: Final = pattern("given")
 #: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
 _NOUN_AFTER: Final = re.compile(
     r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
     r"|(?P<noun>[a-z]{2,})\b)"
 )
 #: Words after somebody: what they do or are, when and where, and what is theirs.
-_OF_SOMEBODY: Final = words(
-    r"${clinical}|${kin}|${close}|\w+(?:ed|ing)|and|or|nor|but|is|was|are|were|has|had|have|will|would|can"
-    r"|could|may|might|should|did|does|do|to|in|on|at|by|of|for|from|with|without|as|if|so|then|than|that|this"
-    r"|who|whom|whose|when|while|because|since|after|before|until|about|via|per|re|again|also|here|there|today"
-    r"|tonight|tomorrow|yesterday|now|later|soon|still|just|not|never|aware|present|available|away|back|home"
-    r"|well|alone|bedside|phone|cell|mobile|says|said|reports|states|denies|wants|needs|takes|took|lives|works"
-    r"|comes|came|goes|went|calls|rings|rang|asks|thinks|feels|felt|sees|saw|seen|knows|knew|gave|gives|given"
-    r"|told|tells|left|sent|wrote|writes|spoke|speaks|met|made|makes|got|gets|put|let|kept|brought|born|aged"
-    r"|reviews|visits|agrees|confirms|plans|advises|recommends|consents|he|she|they|his|her|their|it|we"
-    r"|you|the|an|my|our|your|team|room|bed|chart|notes|file|family|clinic|hospital|ward"
-    r"|found|taken|held|fell|fallen|drove|ran|sat|stood|lay|slept|ate|drank|lost|hit|cut|hurt|thought|heard|shown"
-    r"|asleep|awake|able|unable|due|keen|happy|unwell|stable|drowsy|alert|calm|tearful|quiet|safe|fit|independent"
-)
+_OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
 )

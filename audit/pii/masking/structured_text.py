@@ -5,62 +5,25 @@ holds is masked whole, however little it looks like it. Knows nothing of what is
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.plain_text import as_given, normalize_text
 
-#: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
-_FIELDS: Final = {
-    "patient_name": r"(?:pat(?:ient)?|pt|full|first|last|middle|maiden|given|family|fore|legal"
-    r"|preferred|client|member|person|sur|f|l|m|other|nick)s?names?|names?|given|family|first|last|middle|forename|surname"
-    r"|patients?|client",
-    "clinician_name": r"(?:provider|practitioner|physician|doctor|dr|attending(?:physician)?|author|nurse|clinician"
-    r"|consultant|gp|pcp|surgeon|registrar|midwife|prescriber|referring\w*|ordering\w*|(?:seen|signed|ordered)by)(?:name)?",
-    "relative_name": r"(?:nextofkin|kin|emergencycontact|contact|guardian|spouse)(?:s?name)?|(?:mother|father)s?name",
-    "ward": r"(?:room|bed|ward|bay)(?:number|no)?",
-    "birth_date": r"dob|dofb|dateofbirth|birthdt|birthdate|birthday|birthtime|bdate|yearofbirth|yob",
-    "date": r"(?:date|visitdate|admitdate|admissiondate|dischargedate|servicedate"
-    r"|encounterdate|deathdate|dateofservice|dos|do[ad]|(?:last|next)(?:visit|seen|appt|appointment)|appt(?:date)?)",
-    "mrn": r"mrn|medicalrecord(?:number|no)?|patientid|patid|ptid|recordnumber"
-    r"|chart(?:number|no)?|uhid|hosp(?:ital)?(?:number|no)|subjectid|(?:ip|op|cr)(?:number|no)",
-    "ssn": r"ssn|socialsecurity(?:number|no)?|aadhaa?r(?:number|no)?|nino|ahvnr",
-    "phone": r"(?:home|work|cell|mobile)?(?:tele)?phone(?:number|no)?|mobile|cell|tel|telecom|pager",
-    "fax": r"fax(?:number|no)?",
-    "email": r"e?mail(?:address)?",
-    "street_address": r"(?:home|street|mailing)?address(?:line)?\d?|street\w{0,12}|addr|line\d?",
-    "city": r"city|town|municipality",
-    "county": r"county|district|parish",
-    "zip_code": r"zip(?:code)?|postal(?:code)?|postcode",
-    "health_plan_number": r"(?:member|policy|insurance|subscriber|plan|beneficiary|medicare|medicaid)(?:id|number|no)",
-    "account_number": r"(?:account|acct|visit|encounter|csn|claim)(?:id|number|no)?",
-    "licence_number": r"(?:licen[cs]e|npi|dea|certificate)(?:number|no)?",
-    "device_id": r"(?:device|serial|udi)(?:id|identifier|number|no)?",
-    "ip_address": r"ip(?:address)?",
-    "social_handle": r"(?:user|login|screen)(?:name|id)|handle",
-    "other_code": r"id|identifier|extension|uuid|guid|accession(?:number|no)?",
-}
-_OF_FIELD: Final = tuple((category, re.compile(names)) for category, names in _FIELDS.items())
+_TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
+_OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())
 #: A name, of whatever the fields beside it and the field around it are of.
 _OF_ANYTHING: Final = frozenset({"name", "names"})
 #: What is somebody's only beside another field of a person, or within one: a drug is given, a line is placed.
 _WEAK: Final = frozenset(
     {"given", "family", "first", "last", "middle", "line", "id", "contact", "mobile", "cell", "appt"}
 )
-#: Fields beside a name that is nobody's.
-_BESIDE_A_THING: Final = re.compile(
-    r"dos(?:e|es|age)|route|freq(?:uency)?|strength|sig|units?|results?|values?|reference(?:range)?|(?:normal)?range|flag"
-    r"|loinc|ndc|rxnorm|cpt|snomed\w*|icd\d*|quantity|qty|refills?|manufacturer|model|lot(?:number|no)?|price"
-    r"|tests?|labs?|drugs?|analytes?|parameters?|variables?|measure(?:ment)?s?"
-)
-#: Fields and headings whose parts have such names.
-_OF_THINGS: Final = re.compile(
-    r"(?:\w*(?:medication|drug|medicine|test|laborator(?:y|ie)|device|implant|procedure|allerg(?:y|ie|en)|vaccine"
-    r"|immuni[sz]ation|diagnos[ei]s|problem|condition|prescription|panel|analyte|specimen|organism|antibiotic|product"
-    r"|item|equipment)|meds?|labs?|coding|codes?)(?:s|list|results?)?"
-)
+_BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
 #: By one such column (a sentence that ends has none) a line is the heading of a table; otherwise there are two.
 _HEADINGS: Final = frozenset({"patient_name", "clinician_name", "ward"})
 _HEADING: Final = re.compile(r"|[A-Za-z#][\w .#/()'’&-]{0,30}(?<![a-z]{4}\.)")
@@ -93,23 +56,10 @@ _RULER: Final = re.compile(r"[\s|:+=-]+")
 _SEGMENT: Final = re.compile(
     r"(?:^|(?<=[\r\n\v]))[ \t]*(?P<name>PID|NK1|GT1|IN1|IN2|PD1|MRG|PV1|PV2|ORC|OBR|OBX)\|[^\r\n]*"
 )
-#: What the fields of a segment hold (HL7 version 2.5), by number; of a clinician those alone that are written as one.
-_OF_SEGMENT: Final[dict[str, dict[int, str]]] = {
-    "PID": {
-        **dict.fromkeys((2, 3, 4, 21), "mrn"),
-        **dict.fromkeys((5, 6, 9), "patient_name"),
-        **dict.fromkeys((7, 29), "birth_date"),
-        **dict.fromkeys((11, 12, 23), "street_address"),
-        **dict.fromkeys((13, 14), "phone"),
-        18: "account_number",
-        19: "ssn",
-        20: "driver_licence",
-    },
-    "NK1": {2: "relative_name", **dict.fromkeys((4, 5, 6, 30, 31, 32), "other_code")},
-    "GT1": {2: "other_code", 3: "relative_name", **dict.fromkeys((4, 5, 6, 7, 8, 12, 19), "other_code")},
-    "PV1": {**dict.fromkeys((3, 6), "ward"), **dict.fromkeys((5, 19, 50), "account_number")},
-    "ORC": dict.fromkeys((2, 3, 4), "other_code"),
-    "OBR": dict.fromkeys((2, 3), "other_code"),
+#: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
+_OF_SEGMENT: Final = {
+    segment: {number: category for category, numbers in held.items() for number in numbers}
+    for segment, held in _TABLES["segments"].items()
 }
 #: Segments whose other fields hold numbers and names of people too, but for those that are coded in PID: sex, race,
 #: language, marital status, religion, ethnicity and the like.
@@ -133,17 +83,29 @@ class StructuredText:
     name = "structured text"
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start; they may overlap."""
-        found = {EntitySpan(*place, category, self.name) for category, place in _all(text)}
-        return sorted(span for span in found if _is_somebody(text[span.start : span.end]))
+        """Return the spans of a text, and of its plain reading, by start; they may overlap.
+
+        A text is not read past the ends of its lines, since these part rows.
+        """
+        plain = normalize_text(text)
+        # Most texts read plainly as they are given.
+        readings = [as_given(text), *([plain] if plain.text != text else [])]
+        return sorted(
+            {
+                reading.original_span(EntitySpan(*place, category, self.name))
+                for reading in readings
+                for category, place in _all(reading.text)
+                if _is_somebody(reading.text[slice(*place)])
+            }
+        )
 
 
 def _all(text: str) -> Found:
     if '"' in text or "'" in text:
-        yield from _objects(text)
+        yield from _in_holders(text, _parts_of_json(text))
         yield from _attributes(text)
     if "<" in text:
-        yield from _elements(text)
+        yield from _in_holders(text, _parts_of_xml(text))
         begins = [table.start() for table in re.finditer(r"(?i)<table\b", text)]
         for begin, end in pairwise((*begins, len(text))):
             yield from _in_table(text, list(_rows_of_page(text, begin, end)), "|", "")
@@ -211,52 +173,58 @@ def _in_holder(text: str, holders: Sequence[Holder]) -> Found:
             )
 
 
-def _opened(text: str, holders: list[Holder], name: str) -> Found:
-    """Add a holder; so many deep the outermost one, which may never end, ends."""
-    holders.append((name, []))
-    if len(holders) > _DEEPEST:
-        yield from _in_holder(text, holders[:2])
-        del holders[1]
+#: A part of nested text: what it does, its name ("" closes the innermost holder), and the place of a field.
+Part = tuple[Literal["open", "close", "field"], str, Place]
+_NOWHERE: Final = (0, 0)
 
 
-def _objects(text: str) -> Found:
-    """Yield the fields of JSON, whole or in part, by the object that each stands in."""
+def _in_holders(text: str, parts: Iterable[Part]) -> Found:
+    """Yield what the fields of nested text are, by the object or element that each stands in."""
     holders: list[Holder] = [("", [])]
+    for kind, name, place in parts:
+        if kind == "field":
+            holders[-1][1].append((name, place))
+        elif kind == "open":
+            holders.append((name, []))
+            if len(holders) > _DEEPEST:
+                # So deep the outermost one, which may never end, ends.
+                yield from _in_holder(text, holders[:2])
+                del holders[1]
+        else:
+            # What was left open within it ends with it.
+            while any(name in ("", each) for each, _ in holders[1:]):
+                yield from _in_holder(text, holders)
+                if holders.pop()[0] == name or not name:
+                    break
+    while holders:
+        yield from _in_holder(text, holders)
+        holders.pop()
+
+
+def _parts_of_json(text: str) -> Iterator[Part]:
+    """Yield the parts of JSON, whole or in part."""
     last = ""
     for part in _JSON.finditer(text):
         if part["open"]:
-            yield from _opened(text, holders, last)
+            yield "open", last, _NOWHERE
         elif part["close"]:
-            if len(holders) > 1:
-                yield from _in_holder(text, holders)
-                holders.pop()
+            yield "close", "", _NOWHERE
         elif part["value"]:
-            holders[-1][1].append((part["key"], part.span("value")))
+            yield "field", part["key"], part.span("value")
         last = part["key"] if part["key"] and not part["value"] else ""
-    while holders:
-        yield from _in_holder(text, holders)
-        holders.pop()
 
 
-def _elements(text: str) -> Found:
-    """Yield the fields of XML, by the element that each stands in: its text, or its attribute `value`."""
-    holders: list[Holder] = [("", [])]
+def _parts_of_xml(text: str) -> Iterator[Part]:
+    """Yield the parts of XML; the value of an element is its text, or its attribute `value`."""
     for part in _ELEMENT.finditer(text):
         if part["end"]:
-            # What was left open within it ends with it.
-            while any(name == part["key"] for name, _ in holders[1:]):
-                yield from _in_holder(text, holders)
-                if holders.pop()[0] == part["key"]:
-                    break
+            yield "close", part["key"], _NOWHERE
             continue
         held = part if part["value"] else _VALUE_ATTRIBUTE.search(text, *part.span("attributes"))
         if held is not None:
-            holders[-1][1].append((part["key"], held.span("value")))
+            yield "field", part["key"], held.span("value")
         if not part["attributes"].endswith("/"):
-            yield from _opened(text, holders, part["key"])
-    while holders:
-        yield from _in_holder(text, holders)
-        holders.pop()
+            yield "open", part["key"], _NOWHERE
 
 
 def _attributes(text: str) -> Found:

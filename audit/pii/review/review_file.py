@@ -14,8 +14,14 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.pii.benchmark.sample import CHECKED, Sample
-from clinaudit.audit.pii.benchmark.sample_file import check_places, describe_faults, iter_samples, place_problems
+from clinaudit.audit.pii.benchmark.sample import (
+    CHECKED,
+    Sample,
+    check_places,
+    describe_faults,
+    iter_samples,
+    place_problems,
+)
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, write_atomically
 from clinaudit.errors import BadInputError

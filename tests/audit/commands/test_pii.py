@@ -9,7 +9,7 @@ import pytest
 from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.sample_file import iter_samples
+from clinaudit.audit.pii.benchmark.sample import iter_samples
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchFigure, BenchTask, PiiBench
 from clinaudit.reports.tables.pii_bench import find
 

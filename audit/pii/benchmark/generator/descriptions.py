@@ -21,8 +21,14 @@ from clinaudit.audit.pii.benchmark.generator.grammar import (
     category_of_fact,
     facts,
 )
-from clinaudit.audit.pii.benchmark.generator.person import Gender, Person, draw_pair, draw_person
-from clinaudit.audit.pii.benchmark.generator.values import write_fact, write_name
+from clinaudit.audit.pii.benchmark.generator.person import (
+    Gender,
+    Person,
+    draw_pair,
+    draw_person,
+    write_fact,
+    write_name,
+)
 from clinaudit.audit.pii.benchmark.sample import Domain, Relation
 from clinaudit.audit.pii.taxonomy import PiiType, categories
 

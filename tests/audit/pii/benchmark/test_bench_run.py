@@ -13,11 +13,10 @@ from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.planned_systems import Answer
-from clinaudit.audit.pii.benchmark.run import FinishedSystem, finish
+from clinaudit.audit.pii.benchmark.run import Answer, FinishedSystem, finish
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
-from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
+from clinaudit.audit.pii.benchmark.systems.served_model import STRATEGIES
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import settle_settings
 from clinaudit.errors import IntegrityError, UsageError
@@ -90,14 +89,14 @@ def test_the_predictions_score_elsewhere_as_they_did_here(finished, tmp_path) ->
 
 
 def test_a_finished_system_is_kept_and_another_one_joins(finished, monkeypatch, capsys) -> None:
-    from clinaudit.audit.pii.benchmark import planned_systems
+    from clinaudit.audit.pii.benchmark import run as bench_run
 
     def refuse(*_args: object) -> None:
         raise AssertionError("it was finished")
 
     before = PiiBench.model_validate_json((finished / "bench.json").read_text())
     with monkeypatch.context() as patched:
-        patched.setattr(planned_systems, "answer_by_detector", refuse)
+        patched.setattr(bench_run, "answer_by_detector", refuse)
         assert bench(finished) == 0
     again = PiiBench.model_validate_json((finished / "bench.json").read_text())
     assert again == before
@@ -108,13 +107,13 @@ def test_a_finished_system_is_kept_and_another_one_joins(finished, monkeypatch, 
 
 
 def test_a_killed_run_goes_on_with_what_it_has_not_done(tmp_path, monkeypatch) -> None:
-    from clinaudit.audit.pii.benchmark import planned_systems
+    from clinaudit.audit.pii.benchmark import run as bench_run
 
     def stop(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(planned_systems, "answer_by_gold", stop)
+        patched.setattr(bench_run, "answer_by_gold", stop)
         assert bench(tmp_path / "out") == 130
     assert not (tmp_path / "out" / "bench.json").exists()
     kept = tmp_path / "out" / "evidence" / "work" / "answers"
@@ -149,7 +148,7 @@ def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys
 
 
 def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("clinaudit.audit.pii.benchmark.planned_systems.find_spec", lambda _name: None)
+    monkeypatch.setattr("clinaudit.audit.pii.benchmark.run.find_spec", lambda _name: None)
     assert bench(tmp_path / "out", systems="rules,bilstm_crf") == 3
     assert "pytorch-crf, which is not installed: install clinaudit[pii]" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

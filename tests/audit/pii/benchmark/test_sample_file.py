@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from support.pii.marked_samples import sample_of, statistics_of
 
-from clinaudit.audit.pii.benchmark.sample import Entity, Sample, occurrences
-from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples
+from clinaudit.audit.pii.benchmark.sample import Entity, Sample, check_sample, iter_samples, occurrences
 from clinaudit.errors import BadInputError
 
 MARKED = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."

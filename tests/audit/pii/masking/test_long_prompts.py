@@ -14,7 +14,7 @@ from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, detection
+from clinaudit.audit.pii.masking import PromptMasker, prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.structured_text import StructuredText
@@ -99,11 +99,11 @@ def test_cells_are_parted_by_no_mark_within_quotes() -> None:
 
 
 def test_a_long_prompt_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "PART_CHARS", 2_000)
-    monkeypatch.setattr(detection, "SHARED_CHARS", 200)
+    monkeypatch.setattr(prompt, "PART_CHARS", 2_000)
+    monkeypatch.setattr(prompt, "SHARED_CHARS", 200)
     text = _FILLER * 400 + "Zora Quex left."
     seen: list[int] = []
-    masker = PromptMasker(EnsembleDetector([Counting()], by_line=[StructuredText()]))
+    masker = PromptMasker(EnsembleDetector([Counting()]))
     (masked,) = mask_prompts([(text, None)], masker, rules_for_all, seen.append)
     assert masked.text == _FILLER * 400 + "<PERSON_1> left."
     # It is looked through, and over.

@@ -10,8 +10,7 @@ from support.pii.masked_by_rules import BY_RULES, mask_prompt, masked
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import filter_detectors
-from clinaudit.audit.pii.masking.named_nobody import is_clinical
-from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, without_larger_places
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 
 CASES = read_cases("pii/masked_cases.txt")

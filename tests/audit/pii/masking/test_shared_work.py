@@ -10,7 +10,7 @@ from support.pii.masked_by_rules import BY_RULES
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, detection
+from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, prompt
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
 from clinaudit.audit.runtime.run.processes import open_processes
@@ -21,8 +21,8 @@ _SHARED_CHARS = 600
 
 @pytest.fixture
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "PART_CHARS", _PART_CHARS)
-    monkeypatch.setattr(detection, "SHARED_CHARS", _SHARED_CHARS)
+    monkeypatch.setattr(prompt, "PART_CHARS", _PART_CHARS)
+    monkeypatch.setattr(prompt, "SHARED_CHARS", _SHARED_CHARS)
 
 
 def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[MaskedPrompt]:

@@ -7,11 +7,14 @@ import pytest
 from support.pii.marked_samples import statistics_of
 
 from clinaudit.audit.pii.benchmark.generator.descriptions import place_of, write_out
-from clinaudit.audit.pii.benchmark.generator.drafts import Drafter
-from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, draw_training_samples, generate_samples
+from clinaudit.audit.pii.benchmark.generator.generation import (
+    PAPER_COUNTS,
+    Drafter,
+    draw_training_samples,
+    generate_samples,
+)
 from clinaudit.audit.pii.benchmark.generator.grammar import grammar, part_of, vocabulary
-from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.sample_file import check_sample
+from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset, check_sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.tables.pii_bench import paper
 

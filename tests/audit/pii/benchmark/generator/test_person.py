@@ -10,8 +10,7 @@ from functools import cache
 import pytest
 
 from clinaudit.audit.pii.benchmark.generator.grammar import Encounter, grammar, vocabulary
-from clinaudit.audit.pii.benchmark.generator.person import Person, agrees, compose, draw_pair, draw_person
-from clinaudit.audit.pii.benchmark.generator.values import write_fact
+from clinaudit.audit.pii.benchmark.generator.person import Person, agrees, compose, draw_pair, draw_person, write_fact
 
 PERSONS = 500
 ENCOUNTERS = [one for domain in ("general", "clinical") for one in grammar("scored").encounters[domain]]

@@ -11,13 +11,13 @@ from support.pii import identifier_server
 from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
-from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
-from clinaudit.audit.pii.benchmark.systems.served_questions import (
+from clinaudit.audit.pii.benchmark.systems.served_model import (
     RELEVANCE,
     STRATEGIES,
     Shot,
     ask_for_entities,
     ask_what_is_needed,
+    measured_model,
 )
 from clinaudit.audit.pii.benchmark.systems.utility import Ratings, ask_for_ratings, measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
