@@ -5,6 +5,7 @@ of the language.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache, partial
 from importlib.resources import files
@@ -20,6 +21,13 @@ def read_words(name: str) -> frozenset[str]:
     """Return the entries of a list: several on a line, `_` for a blank within one, `#` before a remark."""
     lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
+
+
+@cache
+def read_labels(model: str) -> Mapping[str, str]:
+    """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
+    rows = tomllib.loads(files(__package__).joinpath("model_labels.toml").read_text("utf-8"))[model]
+    return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
