@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import Rule, words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
+from clinaudit.audit.pii.detectors.rule_table import Places, Rule, found_in, span_in, words
+from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import read_number
@@ -24,96 +24,55 @@ _IN_OTHER_UNITS: Final = re.compile(r"month|week|day|mo\b|wk", re.IGNORECASE)
 #: "3-1/2-year-old": the figure before says the age.
 _HALF: Final = re.compile(r"[ -]1/2.*", re.DOTALL)
 _UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
+
+
+def read_age(match: "re.Match[str]", rule: Rule) -> Places:
+    """Yield an age that somebody can be of, in years or in a `count` of another `unit`."""
+    written, counted = found_in(match), match.groupdict().get("count")
+    if counted:
+        age: int | None = int(counted.replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
+    else:
+        age = read_number(_HALF.sub("", written))
+    if age is None or age > OLDEST:
+        return
+    is_over = age > OLDEST_PLAIN_AGE and (counted is not None or not _IN_OTHER_UNITS.search(written))
+    if is_over or rule.kind == "age":
+        yield *span_in(match), "age_over_89" if is_over else "age"
+
+
 #: How far before a number its sentence is read, in characters.
 _BEFORE_CHARS: Final = 200
 _SENTENCE_END: Final = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)[.!?;](?:\s|$)|\n")
 _A_PERSON: Final = words(r"${person}(?!\w|['’]s)")
-_ENDS_WITH_PERSON: Final = words(
-    r"(?P<of>\b${preposition}\s(?:(?:the|a|her|his|their|my|this|our)\s)?)?(?:\b\w+ly\s)?${person}$"
-)
-_ASIDE: Final = words(
-    r"(?:,\s[^,]{1,80},|\s?\([^()]{1,80}\)|\s?[–—]\s?[^–—]{1,80}[–—]|\s--?\s[^-]{1,80}\s--?"
-    r"|\s(?:himself|herself|also|who|has|had|have|will|would|must|may|just|recently|is|was|already|soon|now|,))$"
-)
-#: The last thing that is said of somebody before the verb: a phrase after a preposition, a clause after "who".
-_PHRASE: Final = words(
-    r"\s${preposition}\s(?:(?!\s${preposition}\s)[^,]){1,45}$|,?\s(?:who|whom|seen|born)\s[^,]{1,60},?$"
-)
+_ENDS_WITH_PERSON: Final = words(r"(?P<of>${of_person})$|\b${person}$")
+#: What stands between somebody and the verb.
+_BETWEEN: Final = words(r"(?:${aside}|${phrase})$")
 _POSSESSED: Final = words(
     r"(?:\b(?:his|her|their|my|our|your|the|an?|this|that|whose|its)|['’]s)\s(?:[\w'’-]+\s?){1,3}$|\b(?:it|this|that|which|there|these|those)$"
 )
 _WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
-
-
-def read_age(match: "re.Match[str]", _rule: Rule) -> Iterator[tuple[int, int, str]]:
-    """Yield an age that somebody can be of."""
-    group = match.lastgroup
-    assert group is not None
-    age = read_number(_HALF.sub("", match[group]))
-    if age is not None and age <= OLDEST:
-        is_over = age > OLDEST_PLAIN_AGE and not _IN_OTHER_UNITS.search(match[group])
-        yield *match.span(group), "age_over_89" if is_over else "age"
+_MOST_BETWEEN: Final = 8
 
 
 def is_by_no_measure(match: "re.Match[str]") -> bool:
     """Whether nothing in the sentence up to a number measures something."""
-    return not _says_measure(_sentence(match.string, match.start()) + match[0])
-
-
-def has_name_before(match: "re.Match[str]") -> bool:
-    """Whether the words before a number can be a name: none of medicine or of notes."""
-    return not any(is_allowed(part) or part.lower() in read_words("no_names") for part in match["who"].split())
+    return not _says_measure(_sentence(match) + match[0])
 
 
 def is_about_somebody(match: "re.Match[str]") -> bool:
     """Whether a number after a verb is somebody's age; above 89, whether it may be."""
-    before = _sentence(match.string, match.start())
+    before = _sentence(match)
     if _says_measure(" ".join(_WORDS.findall(before)[-1:])):
         return False
-    return _is_about_somebody(before) or (is_old(match) and _may_be_about_somebody(before))
-
-
-def is_beside_somebody(match: "re.Match[str]") -> bool:
-    """Whether a number stands right after a person."""
-    return _is_somebody(_sentence(match.string, match.start()))
-
-
-def is_old(match: "re.Match[str]") -> bool:
-    """Whether a number is an age above 89."""
-    age = read_number(match["value"])
-    return age is not None and OLDEST_PLAIN_AGE < age <= OLDEST
-
-
-def is_old_in_other_units(match: "re.Match[str]") -> bool:
-    """Whether months, weeks or days are an age above 89 years."""
-    years = int(match["count"].replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
-    return OLDEST_PLAIN_AGE < years <= OLDEST
-
-
-def _sentence(text: str, end: int) -> str:
-    """Return what stands in the sentence before a place."""
-    before = text[max(0, end - _BEFORE_CHARS) : end]
-    ends = list(_SENTENCE_END.finditer(before))
-    return before[ends[-1].end() :] if ends else before
-
-
-def _is_somebody(before: str) -> bool:
-    """Whether a text ends with a person: the head of what is said, not the object of a preposition."""
-    person = _ENDS_WITH_PERSON.search(before)
-    return person is not None and not person["of"]
-
-
-def _is_about_somebody(before: str) -> bool:
-    """Whether the subject of what follows is a person, whatever stands between: a place, a remark, a clause."""
     rest = before
-    for _ in range(8):
-        if _is_somebody(rest):
+    for _ in range(_MOST_BETWEEN):
+        if (person := _ENDS_WITH_PERSON.search(rest)) is not None and not person["of"]:
             return True
-        aside = _ASIDE.search(rest) or _PHRASE.search(rest)
-        if aside is None or (_says_measure(aside[0]) and not aside[0].endswith((",", ")"))):
-            return False
-        rest = rest[: aside.start()]
-    return False
+        between = _BETWEEN.search(rest)
+        if between is None or (_says_measure(between[0]) and not between[0].endswith((",", ")"))):
+            break
+        rest = rest[: between.start()]
+    return (read_number(match["value"]) or 0) > OLDEST_PLAIN_AGE and _may_be_about_somebody(before)
 
 
 def _may_be_about_somebody(before: str) -> bool:
@@ -122,6 +81,12 @@ def _may_be_about_somebody(before: str) -> bool:
         return False
     possessed = _POSSESSED.search(before)
     return possessed is None or bool(_A_PERSON.search(possessed[0]))
+
+
+def _sentence(match: "re.Match[str]") -> str:
+    """Return what stands in the sentence before a match."""
+    before = match.string[max(0, match.start() - _BEFORE_CHARS) : match.start()]
+    return before[max((end.end() for end in _SENTENCE_END.finditer(before)), default=0) :]
 
 
 def _says_measure(text: str) -> bool:

@@ -4,53 +4,15 @@ Owns what its labels mean and how labelled tokens join. The model was made to fi
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
+from clinaudit.audit.pii.detectors.word_lists import read_labels
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.runtime.language.encoders import TokenLabels
 from clinaudit.errors import BadInputError
 
-#: Category by label: of the i2b2 sets of 2006 and 2014, of the models trained on them, and of news (CoNLL, OntoNotes).
-_CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        label: category
-        for category, labels in {
-            "patient_name": "PATIENT PATIENTNAME",
-            "clinician_name": "DOCTOR HCW STAFF CLINICIAN PROVIDER",
-            "full_name": "NAME PER PERS PERSON USERNAME",
-            "healthcare_facility": "HOSP HOSPITAL FACILITY",
-            "clinic": "PATORG",
-            "company": "ORG ORGANIZATION OTHERORG VENDOR",
-            "landmark": "LOC LOCATION LOCATIONOTHER FAC OTHERLOC",
-            "city": "CITY GPE STATE",
-            "street_address": "STREET ADDRESS",
-            "zip_code": "ZIP ZIPCODE",
-            "date": "DATE",
-            "age": "AGE",
-            "occupation": "PROFESSION OCCUPATION",
-            "phone": "PHONE PHONENUMBER CONTACT",
-            "fax": "FAX",
-            "email": "EMAIL",
-            "url": "URL",
-            "ip_address": "IPADDR IPADDRESS",
-            "ssn": "SSN",
-            "mrn": "MEDICALRECORD MRN",
-            "health_plan_number": "HEALTHPLAN",
-            "account_number": "ACCOUNT",
-            "licence_number": "LICENSE",
-            "vehicle_id": "VEHICLE",
-            "device_id": "DEVICE",
-            "biometric_id": "BIOID",
-            "other_code": "ID IDNUM OTHERID UNIQUE OTHERPHI",
-        }.items()
-        for label in labels.split()
-    }
-)
-#: Those that are no identifier here: countries and nationalities, and what stands outside.
-_IGNORED: Final = frozenset({"O", "COUNTRY", "NORP", "MISC"})
 #: Whether a token begins (B, and S and U alone), goes on in (I) or ends (E, L) what is labelled.
 _PREFIX: Final = re.compile(r"([BIESLU])[-_](?=.)")
 _BEGINS: Final = "BSU"
@@ -62,22 +24,18 @@ class NameModel:
     def __init__(self, directory: Path) -> None:
         self._model = TokenLabels(directory)
         self.name = f"the model in {self._model.directory}"
-        plain = {label: _plain(label) for label in self._model.labels}
-        unknown = sorted({label for label, name in plain.items() if name not in _CATEGORIES and name not in _IGNORED})
+        self._plain = {label: _plain(label) for label in self._model.labels}
+        unknown = sorted(label for label, plain in self._plain.items() if plain not in read_labels("name_model"))
         if unknown:
             raise BadInputError(
                 f"the model in {self._model.directory} has labels that clinaudit does not know: {', '.join(unknown)}; "
                 "rename them in id2label of its config.json: to PATIENT, DOCTOR, HOSPITAL, CITY, DATE, PHONE or ID"
             )
-        self._plain = plain
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        return [
-            EntitySpan(start, end, _CATEGORIES[label], self.name)
-            for start, end, label in self._joined(text)
-            if label not in _IGNORED
-        ]
+        found = ((start, end, read_labels("name_model")[label]) for start, end, label in self._joined(text))
+        return [EntitySpan(*span, self.name) for span in found if span[2] != "none"]
 
     def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield stretches of one label: tokens of one word, and of words with blanks at most between them.

@@ -1,13 +1,13 @@
 """The table of rules by which identifiers are found: what each looks like, what must stand beside it, how sure it is.
 
-The rows stand in the TOML files beside this module (docs/methods.md, section 11), with the vocabulary
-that their patterns share: `${kin}` in a pattern stands for the words of that name. Owns their reading. What a row asks
-beyond its pattern is a function of the module of its subject.
+The rows stand in the TOML files beside this module (docs/methods.md, section 11), with the vocabulary that their
+patterns share: `${kin}` in a pattern stands for the words of that name. Owns their reading. What a row asks beyond
+patterns and words is a function of the module of its subject.
 """
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from clinaudit.audit.pii.detectors.screen import located
-from clinaudit.audit.pii.detectors.word_lists import read_words
+from clinaudit.audit.pii.detectors.word_lists import read_words, says
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, STATES, STREET_SUFFIXES
@@ -29,14 +29,13 @@ Level = Literal["certain", "suspected"]
 _FILES: Final = (
     *("numbers", "contacts", "dates", "codes", "ages", "people", "places", "organizations", "traits", "unlabelled"),
 )
-#: Whether a match counts, and what it is: functions of these modules, by name.
+#: What a row asks beyond patterns and words: functions of these modules, by name.
 _FUNCTIONS_OF: Final = ("numbers", "dates", "ages", "people", "places")
-#: How far before a match its cue words are looked for, in characters.
+#: How far before a match its cue words are looked for, and what must stand before it, in characters.
 _CUE_CHARS: Final = 40
+_BEFORE_CHARS: Final = 120
 #: Places that are tried before a stretch is searched through.
 _MOST_TRIED: Final = 6
-#: How far around what a pattern matches its function looks.
-_AROUND_CHARS: Final = 40
 #: A match that ends so near the end of what is searched may be cut off there.
 _NEAR_END_CHARS: Final = 40
 #: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
@@ -46,9 +45,13 @@ _NOT_ALONE: Final = frozenset(
         *("spg", "vw", "lk", "walk", "park", "path", "riv", "smt", "hl", "grn"),
     }
 )
+_BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")
+_WORD: Final = re.compile(r"[^\s,^]+")
 
+_Match = re.Match[str]
+_Pattern = str | list[str]
 #: A match of a rule's pattern, and that rule -> the spans that it is: start, end and category.
-Reader = Callable[["re.Match[str]", "Rule"], Iterable[tuple[int, int, str]]]
+Places = Iterable[tuple[int, int, str]]
 
 
 class RuleRow(BaseModel):
@@ -58,8 +61,8 @@ class RuleRow(BaseModel):
 
     #: A category of the taxonomy.
     kind: str
-    #: A regular expression; the identifier is the group `value`, or `other`, where it has one. Long ones are lists.
-    pattern: str | list[str]
+    #: A regular expression; the identifier is the group `value` where it has one. Long ones are lists.
+    pattern: _Pattern
     #: Whether capital and small letters are the same.
     any_case: bool = False
     #: Words of which one must stand shortly before.
@@ -77,26 +80,57 @@ class RuleRow(BaseModel):
         return kind
 
     @property
-    def checks(self) -> "Iterator[Callable[[re.Match[str]], bool]]":
+    def checks(self) -> Iterator[Callable[[_Match], bool]]:
         """What its cues and its check digits ask of a match."""
         if self.cues:
-            yield _cued(self.cues)
+            # An underscore parts words: "passport_no._".
+            cue = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, self.cues))})(?![^\W_])", re.IGNORECASE)
+            yield lambda match: bool(cue.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()))
         if self.check_digit is not None:
-            yield _has_check_digit(self.check_digit)
+            is_valid: Callable[[str], bool] = import_module(f"stdnum.{self.check_digit}").is_valid
+            yield lambda match: is_valid(_BETWEEN_DIGITS.sub("", match[0]))
 
 
 class TableRow(RuleRow):
     """One row of the program's own table, which may ask more than a pattern."""
 
+    #: What must stand right before and after what is found, and what must not, in capital or small letters.
+    before: _Pattern = ""
+    not_before: _Pattern = ""
+    after: _Pattern = ""
+    not_after: _Pattern = ""
+    #: How many figures it has, at least and at most.
+    digits: list[int] = []
+    #: What words must be (`word_lists.says`), by a group of the pattern: each of its words. `all` and `first`: of what
+    #: is found. `rest`: a name ends before the first further word that is none.
+    words: dict[str, str] = {}
+    #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
+    fewest_words: int = 1
+    is_sure: bool = False
     #: Names of functions that must all accept the match.
     check: str | list[str] = []
     #: The function that says which spans a match is; without it, it is its group.
     read: str | None = None
-    #: The function that finds by itself where the pattern says that there may be something.
-    find: str | None = None
-    #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
-    fewest_words: int = 1
-    is_sure: bool = False
+
+    @property
+    def checks(self) -> Iterator[Callable[[_Match], bool]]:
+        """What the row asks of a match, the cheapest first."""
+        yield from super().checks
+        if self.digits:
+            least, *most = self.digits
+            yield lambda match: least <= digits_of(found_in(match)) <= (most[0] if most else len(match[0]))
+        for pattern, is_before, must in (
+            (self.after, False, True),
+            (self.not_after, False, False),
+            (self.before, True, True),
+            (self.not_before, True, False),
+        ):
+            if pattern:
+                yield _stands("".join(pattern), is_before=is_before, must=must)
+        for group, asked in self.words.items():
+            if group != "rest":
+                yield _has_words(group, says(expand(asked)))
+        yield from map(_function, [self.check] if isinstance(self.check, str) else self.check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +141,22 @@ class Rule:
     found_by: str
     #: Of `re`; of a site's rule, of RE2, which no text makes slow.
     regex: Any
-    checks: tuple[Callable[["re.Match[str]"], bool], ...]
-    read: Reader
+    checks: tuple[Callable[[_Match], bool], ...]
+    read: Callable[[_Match, "Rule"], Places]
     #: Returns RE2's pattern that matches wherever the regex does.
     locate: Callable[[], Any] = lambda: None
-    finder: Callable[[str, int, int], Iterable[tuple[int, int, str]]] | None = None
+    #: Whether a further word may belong to the name; None: every one.
+    goes_on: Callable[[str], bool] | None = None
     fewest_words: int = 1
     is_sure: bool = False
 
-    def spans_of(self, match: "re.Match[str]") -> Iterator[EntitySpan]:
+    def spans_of(self, match: _Match) -> Iterator[EntitySpan]:
         """Yield what a match of the regex is, if all checks accept it; raises whatever they do."""
         if all(check(match) for check in self.checks):
             yield from (EntitySpan(*span, self.found_by) for span in self.read(match, self))
 
     def find(self, text: str, data: bytes, start: int, end: int) -> Iterator[EntitySpan]:
         """Yield the spans of the rule that begin in a stretch of a text, which is `data` as RE2 is shown it."""
-        if self.finder is not None:
-            for first, last in self._windows(data, start, end):
-                yield from (EntitySpan(*span, self.found_by) for span in self.finder(text, first, last))
-            return
         for match in self._matches(text, data, start, end):
             if match.end() <= end - _NEAR_END_CHARS or end == len(text):
                 yield from self.spans_of(match)
@@ -133,19 +164,7 @@ class Rule:
                 # What goes on behind the stretch decides.
                 yield from self.spans_of(whole)
 
-    def _windows(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield where around its pattern a function is to look, by start and apart."""
-        first = last = start
-        for found in self.locate().finditer(data, start, end):
-            if found.start() - _AROUND_CHARS > last:
-                if last > first:
-                    yield first, last
-                first = found.start() - _AROUND_CHARS
-            last = min(end, found.end() + _AROUND_CHARS)
-        if last > first:
-            yield first, last
-
-    def _matches(self, text: str, data: bytes, start: int, end: int) -> "Iterator[re.Match[str]]":
+    def _matches(self, text: str, data: bytes, start: int, end: int) -> Iterator[_Match]:
         """Yield the matches within a stretch: to try where RE2 says is faster than to try at each place."""
         at = start
         # The character before a match may be part of what RE2 finds.
@@ -202,6 +221,66 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(expand(pattern), re.IGNORECASE)
 
 
+@cache
+def _groups(pattern: Any, prefix: str) -> tuple[tuple[str, int], ...]:
+    """Return the named groups of a pattern that begin so, with their numbers: RE2's matches know no names."""
+    return tuple((name, number) for name, number in pattern.groupindex.items() if name.startswith(prefix))
+
+
+def span_in(match: _Match) -> tuple[int, int]:
+    """Return where a match's identifier stands: its first group `value`, `value_2`, ... that holds one, or all."""
+    return next((match.span(number) for _, number in _groups(match.re, "value") if match[number]), match.span())
+
+
+def found_in(match: _Match) -> str:
+    """Return the text of a match's identifier."""
+    return match.string[slice(*span_in(match))]
+
+
+def digits_of(written: str) -> int:
+    """Return how many figures a text holds."""
+    return sum(map(str.isdigit, written))
+
+
+def kind_of(match: _Match, rule: Rule) -> str:
+    """Return what a match's label says that it is: `mrn` of a group `of_mrn`; a rule's own kind stands for no label."""
+    return next((name[3:] for name, number in _groups(match.re, "of_") if match[number]), rule.kind)
+
+
+def read_group(match: _Match, rule: Rule) -> Places:
+    """Yield a match's identifier; or each group that has the name of a category, as that."""
+    named = [(name, number) for name, number in _groups(match.re, "") if name in categories()]
+    if not named:
+        yield *span_in(match), kind_of(match, rule)
+    yield from ((*match.span(number), name) for name, number in named if match[number])
+
+
+def _stands(pattern: str, *, is_before: bool, must: bool) -> Callable[[_Match], bool]:
+    """Return what says whether a pattern stands right before what is found, or after it, as it must or must not."""
+    compiled = words(f"(?:{pattern})$" if is_before else pattern)
+
+    def is_so(match: _Match) -> bool:
+        text, (start, end) = match.string, span_in(match)
+        begin = max(0, start - _BEFORE_CHARS)
+        found = compiled.search(text, begin, start) if is_before else compiled.match(text, end)
+        return (found is not None) == must
+
+    return is_so
+
+
+def _has_words(group: str, is_so: Callable[[str], bool]) -> Callable[[_Match], bool]:
+    """Return what says whether the words of a group of the pattern, or of what is found, are as they must be."""
+
+    def has(match: _Match) -> bool:
+        written = found_in(match) if group in ("all", "any", "first") else match[group] or ""
+        found = _WORD.findall(written)
+        # What is written short says nothing beside whole words: "E. coli".
+        found = [word for word in found if not word.endswith(".")] or found
+        return (any if group == "any" else all)(map(is_so, found[:1] if group == "first" else found))
+
+    return has
+
+
 _NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
@@ -225,11 +304,9 @@ def _vocabulary() -> Mapping[str, str]:
         "street_suffix": _suffixes(alone=True),
         "street_suffix_or_word": _suffixes(alone=False),
     }
-    written: dict[str, str | list[str] | dict[str, Any]] = {}
-    for name in _FILES:
-        written |= _document(name).get("words", {})
-    for name, value in written.items():
-        found[name] = _alternatives(value) if isinstance(value, dict) else "".join(value)
+    for file in _FILES:
+        for name, value in _document(file).get("words", {}).items():
+            found[name] = _alternatives(value) if isinstance(value, dict) else "".join(value)
     while any(_NAME.search(value) for value in found.values()):
         found = {name: _named(value, found) for name, value in found.items()}
     return found
@@ -249,30 +326,26 @@ def _suffixes(*, alone: bool) -> str:
 
 
 def _read_group(row: Mapping[str, Any]) -> RuleGroup:
-    rules = [_read_rule(TableRow.model_validate(one), found_by=row["name"]) for one in row["rule"]]
+    rules = [_read_rule(row.get("each", {}) | one, found_by=row["name"]) for one in row["rule"]]
     if "also" in row:
         kinds = {rule.kind for rule in rules}
-        rules += [rule for rule in _read_group(_named_group(row["also"])).rules if rule.kind in kinds]
+        other = next(other for file in _FILES for other in _document(file)["group"] if other["name"] == row["also"])
+        rules += [rule for rule in _read_group(other).rules if rule.kind in kinds]
     return RuleGroup(row["name"], row["level"], tuple(rules), _function(row["then"]) if "then" in row else None)
 
 
-def _named_group(name: str) -> Mapping[str, Any]:
-    return next(row for file in _FILES for row in _document(file)["group"] if row["name"] == name)
-
-
-def _read_rule(row: TableRow, *, found_by: str) -> Rule:
+def _read_rule(written: Mapping[str, Any], *, found_by: str) -> Rule:
     """Return a row of the table, ready to be searched for; raises `re.error` and KeyError for what is none."""
-    pattern = "".join(row.pattern)
-    compiled = words(pattern) if row.any_case else regex(pattern)
-    checks = [row.check] if isinstance(row.check, str) else row.check
+    row = TableRow.model_validate(written)
+    compiled = (words if row.any_case else regex)("".join(row.pattern))
     return Rule(
         row.kind,
         found_by,
         compiled,
-        (*map(_function, checks), *row.checks),
-        read_group(compiled) if row.read is None else _function(row.read),
+        tuple(row.checks),
+        read_group if row.read is None else _function(row.read),
         cache(partial(located, compiled)),
-        None if row.find is None else _function(row.find),
+        says(expand(row.words["rest"])) if "rest" in row.words else None,
         row.fewest_words,
         row.is_sure,
     )
@@ -284,29 +357,3 @@ def _function(name: str) -> Any:
         if found is not None:
             return found
     raise KeyError(f"no function {name!r} for the table of rules")
-
-
-def read_group(pattern: Any) -> Reader:
-    """Return what reads a match's group `value`, or else `other`, that holds characters, or the match without one."""
-    groups = [pattern.groupindex[name] for name in ("value", "other", "short") if name in pattern.groupindex]
-
-    def read(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
-        yield *next((match.span(group) for group in groups if match[group]), match.span()), rule.kind
-
-    return read
-
-
-def _cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
-    """Return what says whether one of some words stands shortly before a match."""
-    # An underscore parts words: "passport_no._".
-    cue = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, cues))})(?![^\W_])", re.IGNORECASE)
-    return lambda match: cue.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()) is not None
-
-
-def _has_check_digit(module: str) -> Callable[["re.Match[str]"], bool]:
-    """Return what says whether a match has the check digits of a number of python-stdnum."""
-    is_valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
-    return lambda match: is_valid(_BETWEEN_DIGITS.sub("", match[0]))
-
-
-_BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")

@@ -70,7 +70,7 @@ class SiteRules:
         #: The hexadecimal SHA-256 of the file.
         self.digest = digest
         self._rules = [
-            Rule(row.kind, self.name, compiled, tuple(row.checks), read_group(compiled))
+            Rule(row.kind, self.name, compiled, tuple(row.checks), read_group)
             for row in rows
             for compiled in [_compile("".join(row.pattern), any_case=row.any_case)]
         ]

@@ -4,13 +4,19 @@ The model was trained on news. What it calls a person and the list of allowed te
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words, without_labels
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_allowed,
+    is_dosed_drug,
+    is_eponym,
+    read_labels,
+    read_words,
+    without_labels,
+)
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, pieces_of
 
@@ -18,17 +24,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Span
 
-#: Category by the model's label (OntoNotes 5); those that are not here are no identifiers.
-_CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "PERSON": "full_name",
-        "GPE": "city",
-        "LOC": "landmark",
-        "FAC": "landmark",
-        "ORG": "company",
-        "NORP": "nationality",
-    }
-)
 #: "Additional Testing: Repeat": what stands before the colon is the note's.
 _HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
 #: "dL" is no name.
@@ -75,7 +70,7 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
     """Return those entities, each with the start of what it was found in, that no list knows better."""
     found = []
     for begin, entity in named:
-        category = _CATEGORIES.get(entity.label_)
+        category = read_labels("spacy").get(entity.label_)
         start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
         end = without_labels(text, start, end)
         written = text[start:end]

@@ -5,10 +5,13 @@ of the language.
 """
 
 import re
-from functools import cache, lru_cache
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Final
 
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.priors.diagnoses import drug_words
 
@@ -18,6 +21,13 @@ def read_words(name: str) -> frozenset[str]:
     """Return the entries of a list: several on a line, `_` for a blank within one, `#` before a remark."""
     lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
+
+
+@cache
+def read_labels(model: str) -> Mapping[str, str]:
+    """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
+    rows = tomllib.loads(files(__package__).joinpath("model_labels.toml").read_text("utf-8"))[model]
+    return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
@@ -161,6 +171,69 @@ def is_known_name(word: str) -> bool:
 def is_abstract(word: str) -> bool:
     """Whether a word ends as no name does: "radiology", "weakness"."""
     return _ABSTRACT.match(word) is not None
+
+
+#: Words of notes that are first or last names as well, where they are written as one.
+_NOTES_AND_NAMES: Final = frozenset(
+    {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
+)
+_INITIAL: Final = re.compile(r"[A-Za-z]\.")
+
+
+def is_of_notes(word: str) -> bool:
+    """Whether a word where a name may stand is one of notes, forms or the language; "May" and "A." are names too."""
+    small = word.lower().rstrip(".")
+    is_name = _INITIAL.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
+    return small in read_words("no_names") and not is_name
+
+
+#: What somebody did, and what is said of a name, rather than a part of one.
+_VERB: Final = re.compile(r"[a-z]{3,}(?:ed|ing|ly)|rang|wrote|sat|stood|weighs|written|wrong")
+_VOWEL: Final = re.compile("[aeiouy]")
+_FEWEST_LETTERS: Final = 4
+
+
+@lru_cache(maxsize=100_000)
+def _is_unlisted(word: str) -> bool:
+    """Whether a word in small letters is one of no list: long enough and spoken, so that it is no abbreviation."""
+    is_spoken = len(word) >= _FEWEST_LETTERS and _VOWEL.search(word) is not None
+    is_listed = is_plain_word(word) or is_word(word) or is_allowed(word.upper())
+    return is_spoken and not is_listed and _VERB.fullmatch(word) is None
+
+
+#: What rules ask of words, by name, beside the lists.
+_KINDS: Final[Mapping[str, Callable[[str], object]]] = {
+    "abstract": is_abstract,
+    "clinical": is_clinical_term,
+    "first_name": is_first_name,
+    "initial": re.compile("[A-Z]").fullmatch,
+    "known": is_known_name,
+    "nobody": lambda word: is_of_notes(word) or is_clinical_term(word) or is_abstract(word),
+    "note": is_of_notes,
+    "plain": is_plain_word,
+    "small": str.islower,
+    "sure_name": is_sure_name,
+    "term": is_allowed,
+    "unlisted": _is_unlisted,
+    "verb": _VERB.fullmatch,
+    "word": is_word,
+}
+
+
+def says(asked: str) -> Callable[[str], bool]:
+    """Return what says whether a word is all that is asked: `given_names|known -term`, of a list or known, no term."""
+    each = [[_asks(one) for one in any_of.split("|")] for any_of in asked.split()]
+    return lambda word: all(any(is_one(word) for is_one in any_of) for any_of in each)
+
+
+def _asks(one: str) -> Callable[[str], object]:
+    name = one.removeprefix("-")
+    is_one = _KINDS.get(name) or partial(_is_listed, frozenset(map(str.lower, read_words(name))))
+    return (lambda word: not is_one(word)) if one != name else is_one
+
+
+def _is_listed(entries: frozenset[str], word: str) -> bool:
+    return word.lower().strip(".") in entries
 
 
 #: What ends where an eponym does: its other half, with a hyphen or "and", and "'s".
