@@ -251,7 +251,7 @@ class _Note:
         return " " + self._mention(diagnosis, "plan", "education", self.rng.choice(diagnosis.education))
 
 
-#: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
+#: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo.py).
 _PATIENTS_PER_ARM = 130
 #: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
 TRUTH_FILE = "truth.jsonl"

@@ -1,9 +1,10 @@
-"""Intervals against values worked out by hand or printed in the literature, and against scipy's own."""
+"""Intervals, tests, agreement and pools: by hand, by the literature, and against other libraries."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from clinaudit.audit.statistics.agreement import kappa_of, observed_agreement
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
@@ -11,6 +12,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
 )
 from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
+from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
 
@@ -127,3 +129,51 @@ def test_mcnemar_by_hand():
     # 1 against 5: 2 (6 choose 0 + 6 choose 1) / 2^6.
     assert mcnemar_p_value(1, 5) == pytest.approx(2 * 7 / 64)
     assert mcnemar_p_value(0, 0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "observed", "kappa"),
+    [
+        ([[2, 0], [0, 2]], 1.0, 1.0),
+        ([[2, 0], [1, 1], [0, 2], [1, 1]], 0.5, 0.0),
+        # An answer that nobody gives changes nothing.
+        ([[2, 0, 0], [0, 2, 0]], 1.0, 1.0),
+        # All answers alike: nothing to agree on beyond chance.
+        ([[3], [3]], 1.0, None),
+        ([[3, 0], [3, 0]], 1.0, None),
+        # Fleiss 1971 as Wikipedia works it: ten items, fourteen raters, five answers.
+        (
+            [
+                [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+                [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+            ],
+            0.378,
+            0.210,
+        ),
+    ],
+)  # fmt: skip
+def test_agreement(counts, observed, kappa):
+    table = np.array(counts, dtype=np.int64)
+    assert observed_agreement(table) == pytest.approx(observed, abs=5e-4)
+    assert kappa_of(table) == (None if kappa is None else pytest.approx(kappa, abs=5e-4))
+
+
+def test_without_an_item_there_is_no_kappa():
+    assert kappa_of(np.empty((0, 2), dtype=np.int64)) is None
+
+
+@pytest.mark.parametrize(
+    ("train", "nontrain", "sizes"),
+    [
+        (40, 60, {"train": 39, "nontrain": 40, "nobody": 40}),
+        (60, 40, {"train": 40, "nontrain": 39, "nobody": 40}),
+        (50, 50, {"train": 49, "nontrain": 49, "nobody": 50}),
+        (1, 1, {"train": 0, "nontrain": 0, "nobody": 1}),
+        (9, 0, {"train": 0, "nontrain": 0, "nobody": 0}),
+    ],
+)
+def test_pools_are_as_large_as_the_other_patients_allow(train, nontrain, sizes):
+    pools = draw_pools({"train": train, "nontrain": nontrain}, seed=0)
+    assert pools.size == sizes
+    # Who is left out of a pool is replaced.
+    assert all(len(pools.drawn[split]) >= sizes["nobody"] for split in SPLITS)

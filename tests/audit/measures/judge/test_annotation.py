@@ -1,13 +1,22 @@
-"""Annotation of a history: what is present, what is unknown, and what reveals it; by a judge of single notes."""
+"""Annotation of a history by a judge of single notes: what is present, unknown or revealing, and the labels of all."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 
 import pytest
 from support.cases import read_cases
 
 from clinaudit.audit.measures.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
+from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
+from clinaudit.audit.measures.judge.labels import (
+    HINTED,
+    NO_ANSWER,
+    OPEN,
+    labels_of_annotations,
+)
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
 PANEL = load_panel()
@@ -104,3 +113,27 @@ def test_an_unjudged_note_leaves_unknown_what_no_other_note_states():
     assert present == {**dict.fromkeys(present, None), "ptsd": True}
     rows = annotate_patient(history, panel=PANEL, judge=SilentOn("nothing of the kind"))
     assert {row.diagnosis: row.present for row in rows} == {**dict.fromkeys(present, False), "ptsd": True}
+
+
+TWO = load_panel(only=["depression", "hiv"])
+
+
+def test_labels_from_notes_say_why_one_is_unknown():
+    history = PatientHistory(["HIV, stable. Takes sertraline."], "", "", ())
+    read = annotate_patient(history, panel=TWO, judge=LexiconJudge(TWO))
+    annotations = {
+        "b": unknown_annotations(TWO),
+        "a": read,
+        "c": [replace(row, present=None, medication_spans=()) for row in read],
+    }
+    rows = [{"patient_id": who, **asdict(row)} for who, of_patient in annotations.items() for row in of_patient]
+    labels = labels_of_annotations(as_table("annotations", rows), source="lexicon")
+    assert labels.select("patient_id", "present", "reason").rows() == [
+        ("a", None, HINTED),
+        ("a", True, None),
+        ("b", None, NO_ANSWER),
+        ("b", None, NO_ANSWER),
+        ("c", None, OPEN),
+        ("c", None, OPEN),
+    ]
+    assert set(labels["source"]) == {"lexicon"}

@@ -55,11 +55,6 @@ PHRASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory):
-    return ModelTokenizer(tokenizer_directory)
-
-
 def build_index(folder: Path) -> None:
     """Run infini-gram's command here; it would leave this process in its folder, and with fewer files to open."""
     options = ["--token_dtype", "u16", "--cpus", "1", "--mem", "1"]

@@ -44,11 +44,6 @@ KINDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory):
-    return ModelTokenizer(tokenizer_directory)
-
-
 class Found(NamedTuple):
     """Of one generation: the rows of evidence, and the tokens that count, in the pools and there by chance."""
 

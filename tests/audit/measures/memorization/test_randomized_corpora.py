@@ -87,11 +87,6 @@ KINDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tokenizer_directory):
-    return ModelTokenizer(tokenizer_directory)
-
-
 class Measured(NamedTuple):
     """What is found in one generation: what is matched, and its rows."""
 

@@ -1,9 +1,10 @@
-"""Two tables joined by hand: which figures are compared, their differences, how the rules moved, what differs."""
+"""Two tables joined by hand: figures, differences, how the rules moved, what differs; and where it may be written."""
 
 import json
 import math
 
 import pytest
+from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 from support.runs.compared_pair import plant
 
@@ -13,10 +14,12 @@ from clinaudit.audit.results.comparison.comparison import (
     compare_tables,
     move_rules,
 )
+from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
 from clinaudit.audit.results.comparison.run_pair import open_pair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.statistics.estimates import share_row
+from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
@@ -111,3 +114,20 @@ def test_what_differs_is_named_the_date_is_of_the_run_after_and_no_digest_is_sho
         "--training-log": ("one", "another"),
         "--judge-labels": ("none", "another"),
     }
+
+
+def test_exact_figures_are_never_written_where_published_ones_are(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(ValueError, match="exact figures"):
+        write_comparison(out, compared(exact=True).model_copy(update={"figures": "published"}), None)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("place", ["notes.txt", "evidence/results.json", "evidence/notes/compare.json"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_directory_of_something_else_is_refused(tmp_path, place, exact):
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds other things"):
+        prepare_directory(tmp_path, exact=exact)

@@ -1,14 +1,18 @@
-"""Characters of tokens: split characters, ill-formed bytes, special tokens, leading blanks.
-
-The rule: docs/methods.md, section 2, "Text of a region".
-"""
+"""Characters of tokens (docs/methods.md, section 2, "Text of a region"), and tokenizers as they are saved."""
 
 import json
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
+from support.byte_level_tokenizer import TRAINING_TEXT, save_byte_level_tokenizer
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans
+from clinaudit.audit.runtime.model.tokenizer_files import end_of_text_ids
+from clinaudit.errors import BadInputError
 
 
 @pytest.mark.parametrize(
@@ -93,3 +97,149 @@ def test_a_special_token_spelt_out_leaves_the_other_tokens_their_blanks(tokenize
     _, rewritten = ModelTokenizer(tmp_path / "trimming").encode_with_spans(" cough plan e\u0301 plan")
     assert rewritten[: len(spans)].tolist() == spans.tolist()
     assert {char for span in rewritten for char in range(*span)} == set(range(len(" cough plan e\u0301 plan")))
+
+
+TEXT = "hpi: patient presents with cough for two days.\nplan: rest, fluids"
+MARKS = ["[UNK]", "[CLS]", "[SEP]"]
+
+
+def word_piece() -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trained: Any = trainers.WordPieceTrainer
+    tokenizer.train_from_iterator(TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, show_progress=False))
+    return tokenizer
+
+
+def ends_of_words() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", end_of_word_suffix="</w>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.BPEDecoder("</w>")
+    trained: Any = trainers.BpeTrainer
+    tokenizer.train_from_iterator(
+        TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, end_of_word_suffix="</w>", show_progress=False)
+    )
+    return tokenizer
+
+
+def words() -> Tokenizer:
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    trained: Any = trainers.WordLevelTrainer
+    tokenizer.train_from_iterator(TRAINING_TEXT, trained(special_tokens=MARKS, show_progress=False))
+    return tokenizer
+
+
+def without_decoder(kept: Tokenizer) -> dict[str, Any]:
+    rules: dict[str, Any] = json.loads(kept.to_str())
+    return rules | {"decoder": None}
+
+
+def save(rules: Tokenizer | dict[str, Any], directory: Path, **config: Any) -> ModelTokenizer:
+    directory.mkdir(exist_ok=True)
+    text = rules.to_str() if isinstance(rules, Tokenizer) else json.dumps(rules)
+    (directory / "tokenizer.json").write_text(text)
+    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    return ModelTokenizer(directory)
+
+
+def byte_level(directory: Path) -> dict[str, Any]:
+    rules: dict[str, Any] = json.loads((save_byte_level_tokenizer(directory) / "tokenizer.json").read_text())
+    return rules
+
+
+@pytest.mark.parametrize("make", [word_piece, ends_of_words, words])
+@pytest.mark.parametrize("has_decoder", [True, False])
+def test_tokens_that_are_no_bytes_spell_what_the_library_decodes(make, has_decoder, tmp_path):
+    kept = make()
+    tokenizer = save(kept if has_decoder else without_decoder(kept), tmp_path)
+    ids = tokenizer.encode(TEXT)
+    text, spans = tokenizer.decode_with_spans(ids)
+    assert text == kept.decode(list(ids), skip_special_tokens=True)
+    assert "##" not in text
+    assert "</w>" not in text
+    # End to end, each token where its own text stands.
+    assert spans[:, 0].tolist() == [0, *spans[:-1, 1]]
+    assert spans[-1, 1] == len(text)
+    said = [text[start:end] for start, end in spans]
+    assert (" presents" if make is words else " cough") in said
+    # A control token has no text, and parts no word from the next.
+    unknown = tokenizer.id_of("[SEP]")
+    assert tokenizer.decode_with_spans([*ids[:4], unknown, *ids[4:]])[0] == text
+
+
+def test_byte_level_rules_without_their_decoder_spell_bytes(tmp_path):
+    tokenizer = save(byte_level(tmp_path / "whole") | {"decoder": None}, tmp_path / "lost")
+    text = " naïve 漢字 😀\r\n"
+    assert tokenizer.decode_with_spans(tokenizer.encode(text))[0] == text
+
+
+def test_what_training_and_batches_ask_for_is_off(tmp_path):
+    rules = byte_level(tmp_path / "whole")
+    expected = ModelTokenizer(tmp_path / "whole").encode(TEXT)
+    rules["model"]["dropout"] = 0.5
+    rules["truncation"] = {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0}
+    rules["padding"] = {
+        "strategy": {"Fixed": 300}, "direction": "Right", "pad_to_multiple_of": None,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "<|endoftext|>",
+    }  # fmt: skip
+    tokenizer = save(rules, tmp_path / "trained")
+    for _ in range(5):
+        assert tokenizer.encode(TEXT) == expected
+        assert tokenizer.encode_prompt(TEXT) == expected
+        assert tuple(tokenizer.encode_many([TEXT])[0].tolist()) == expected
+
+
+@pytest.mark.parametrize("name", ["LlamaTokenizerFast", "BertTokenizerFast", "T5Tokenizer", "NoSuchTokenizer"])
+def test_the_class_that_is_named_changes_no_token(name, tmp_path):
+    rules = byte_level(tmp_path / "whole")
+    expected = ModelTokenizer(tmp_path / "whole").encode(TEXT)
+    tokenizer = save(rules, tmp_path / "named", tokenizer_class=name, add_bos_token=True, bos_token="<|endoftext|>")
+    assert (tokenizer.encode(TEXT), tokenizer.encode_prompt(TEXT)) == (expected, expected)
+
+
+def test_a_prompt_keeps_what_stands_before_it_and_loses_what_stands_behind(tmp_path):
+    rules = word_piece()
+    one, two = rules.token_to_id("[CLS]"), rules.token_to_id("[SEP]")
+    rules.post_processor = processors.BertProcessing(("[SEP]", two), ("[CLS]", one))
+    tokenizer = save(rules, tmp_path)
+    own = tokenizer.encode(TEXT)
+    assert tokenizer.encode_prompt(TEXT) == (one, *own)
+    # A mark that the text itself spells is the text's.
+    assert tokenizer.encode_prompt(TEXT + "[SEP]") == (one, *own, two)
+
+
+@pytest.mark.parametrize("token", ["<|endoftext|>", {"content": "<|endoftext|>", "lstrip": False}])
+def test_an_end_that_only_the_map_of_special_tokens_names_counts(token, tmp_path):
+    rules = byte_level(tmp_path / "whole")
+    tokenizer = save(rules, tmp_path / "map")
+    assert (tokenizer.eos_id, end_of_text_ids(tmp_path / "map")) == (None, set())
+    (tmp_path / "map" / "special_tokens_map.json").write_text(json.dumps({"eos_token": token}))
+    assert ModelTokenizer(tmp_path / "map").eos_id == 0
+    assert end_of_text_ids(tmp_path / "map") == {0}
+    # A plain word of the vocabulary may be the end, too.
+    rules["added_tokens"] = []
+    save(rules, tmp_path / "map", eos_token=list(rules["model"]["vocab"])[9])
+    assert end_of_text_ids(tmp_path / "map") == {9}
+
+
+def test_a_token_beyond_the_embeddings_is_refused_with_both_numbers(tmp_path):
+    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path))
+    tokenizer.require_embedded(tokenizer.size)
+    with pytest.raises(BadInputError, match=rf"number {tokenizer.size - 1}, and the model has {tokenizer.size - 1}"):
+        tokenizer.require_embedded(tokenizer.size - 1)
+
+
+def test_a_model_ends_where_its_tokenizer_says(tmp_path):
+    from support.models.tiny_models import save_llama
+
+    save_llama(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"eos_token_id": None}))
+    (tmp_path / "generation_config.json").unlink()
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert inspect_model(tmp_path).stop_token_ids == frozenset()
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
+    assert inspect_model(tmp_path).stop_token_ids == {0}

@@ -1,9 +1,11 @@
-"""The lexicon judge: what each sentence says of the patient, with the spans and the rule that say so."""
+"""The lexicon judge: what each sentence says of the patient, why, and what identifies the judge."""
 
 import pytest
 from support.lexicon.reading import ALL_CASES, FIRST_CASES, MISSES, PANEL, verdict_on
 
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.priors.diagnoses import load_panel
 
 
 @pytest.mark.parametrize(("text", "diagnosis", "status"), ALL_CASES)
@@ -42,3 +44,29 @@ def test_nothing_is_logged(judge, caplog, capfd):
         verdict_on(judge, text, PANEL[diagnosis])
     assert caplog.records == []
     assert capfd.readouterr() == ("", "")
+
+
+def test_identity_tells_panels_apart_and_is_stable():
+    whole, part = LexiconJudge(load_panel()).identity(), LexiconJudge(load_panel(only=["hiv"])).identity()
+    assert whole == LexiconJudge(load_panel()).identity()
+    assert whole["kind"] == "lexicon"
+    assert {key for key in whole if whole[key] != part[key]} == {"lexicon"}
+
+
+@pytest.mark.parametrize(
+    ("module", "table", "value"),
+    [
+        ("judge", "WRAPPED_LINE_CHARS", 80),
+        ("judge", "MAX_CLAUSE_CHARS", 1000),
+        ("judge", "BEFORE_CHARS", 100),
+        ("judge", "AFTER_CHARS", 100),
+        ("judge", "PHRASE_TABLES", {"rules": []}),
+        ("judge", "CUE_TABLES", {"cues": []}),
+        ("judge", "SPELLING_TABLE", {"right": []}),
+    ],
+)
+def test_another_table_or_reach_makes_another_judge(judge, monkeypatch, module, table, value):
+    before = judge.identity()
+    monkeypatch.setattr(f"clinaudit.audit.measures.judge.lexicon.{module}.{table}", value)
+    after = judge.identity()
+    assert {key for key in before if before[key] != after[key]} == {"rules"}

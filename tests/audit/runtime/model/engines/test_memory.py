@@ -12,6 +12,7 @@ from clinaudit.audit.runtime.model.engines import memory
 from clinaudit.audit.runtime.model.engines.memory import (
     EngineOptions,
     FreeMemory,
+    free_main_memory,
     require_loadable,
     require_usable_options,
 )

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of everyday tasks."""
+"""Tokenizers that the tests of measures share."""
 
 import pytest
 from support.chat_tokenizers import CHATML, save_chat_tokenizer

@@ -1,8 +1,9 @@
-"""The demo's corpus: reproducible, readable, true to its truth table, and large enough for every cohort and seed."""
+"""The demo: its corpus is reproducible, readable and large enough; its model is trained bit for bit the same."""
 
 import hashlib
 import json
 import re
+import shutil
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,7 +12,11 @@ from support.matched_people import Person, build, count_sets, worst_smd
 from support.simulations import first_of
 
 from clinaudit.audit.demo.corpus import write_demo_corpus, write_notes
+from clinaudit.audit.demo.fitting import TrainingPlan
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
+from clinaudit.audit.demo.training import train_demo_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader
@@ -134,3 +139,58 @@ def test_whoever_has_a_diagnosis_is_named_with_it_in_the_latest_note(seed):
             present = {m.text for m in notes[-1].mentions if m.diagnosis == planted.diagnosis.id}
             assert planted.history in present
             assert all(text in notes[-1].text for text in present)
+
+
+PLAN = TrainingPlan(vocabulary=400, layers=1, width=32, heads=1, hidden=64, epochs=1, validation_notes=2)
+
+
+def train(small_corpus: Path, model: Path, *, plan: TrainingPlan = PLAN, seed: int = 0) -> bool:
+    return train_demo_model(small_corpus, model, seed=seed, progress=Progress(quiet=True), plan=plan)
+
+
+@pytest.fixture(scope="module")
+def small_corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("demo") / "corpus"
+    write_demo_corpus(path, seed=0, patients_per_arm=12)
+    return path
+
+
+def weights(model: Path) -> bytes:
+    return (model / "model.safetensors").read_bytes()
+
+
+def test_reproducible_and_cached(small_corpus, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert train(small_corpus, first) is False
+    assert train(small_corpus, second) is False
+    assert weights(first) == weights(second)
+    assert (first / "tokenizer.json").read_bytes() == (second / "tokenizer.json").read_bytes()
+    stamp = (first / "model.safetensors").stat().st_mtime_ns
+    assert train(small_corpus, first) is True
+    assert (first / "model.safetensors").stat().st_mtime_ns == stamp
+    # Another seed or a damaged file are trained anew.
+    assert train(small_corpus, first, seed=1) is False
+    assert weights(first) != weights(second)
+    (second / "model.safetensors").write_bytes(b"damaged")
+    assert train(small_corpus, second) is False
+
+
+def test_what_a_killed_training_left_is_no_model(small_corpus, tmp_path):
+    leftover = tmp_path / ".model.partial"
+    leftover.mkdir()
+    (leftover / "model.safetensors").write_bytes(b"half")
+    assert train(small_corpus, tmp_path / "model") is False
+    assert not leftover.exists()
+
+
+def test_foreign_folders_are_left_alone(small_corpus, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError):
+        train(small_corpus, tmp_path / "model")
+    assert (tmp_path / "model" / "thesis.txt").exists()
+    shutil.rmtree(tmp_path / "model")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError):
+        write_demo_corpus(tmp_path / "c", seed=0)
