@@ -9,6 +9,7 @@ from typing import Any
 from clinaudit.reports.pages.comparison import comparison_json
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.certificate import BenchBlocks, Certificate
+from clinaudit.reports.schema.forgetting import EXIT_STATUS
 from clinaudit.reports.tables.certificate import (
     answer_health_table,
     collateral_table,
@@ -21,6 +22,8 @@ from clinaudit.reports.tables.certificate import (
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (
+    BEFORE_SENTENCES,
+    FOUND_AFTER,
     MEANINGS,
     NOT_SAID,
     collapse_sentence,
@@ -49,6 +52,9 @@ def render_certificate(certificate: Certificate) -> str:
         style=_STYLE,
         context={
             "verdict": VERDICTS[certificate.verdict],
+            "title": "Deletion certificate"
+            if EXIT_STATUS[certificate.verdict] == 0
+            else "Deletion request: not fulfilled",
             "meaning": MEANINGS[certificate.verdict],
             "first": first_screen(certificate),
             "reasons": certificate.reasons,
@@ -69,8 +75,8 @@ def render_certificate(certificate: Certificate) -> str:
             "patients": [
                 {
                     "id": patient.patient_id,
-                    "stood_out_before": patient.stood_out_before,
-                    "stands_out_after": patient.stands_out_after,
+                    "found": FOUND_AFTER[patient.stands_out_after],
+                    "before": BEFORE_SENTENCES[patient.stood_out_before],
                     "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
                     "table": figures_table(patient.figures),

@@ -141,8 +141,9 @@ class PatientCertificate(Record):
 
     patient_id: str
     #: Whether the patient is shown to stand out among patients never seen, in A and in B.
-    stood_out_before: bool
-    stands_out_after: bool
+    #: Null where the patient was not in the test, or it could find no leak.
+    stood_out_before: bool | None
+    stands_out_after: bool | None
     #: What keeps the request from passing, of this patient.
     reasons: list[str]
     #: One a measure.

@@ -15,12 +15,13 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
     PriceFigure,
 )
-from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES, EXIT_STATUS
+from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.certificate import DIGEST_SHOWN, GROUP_WORDS, model_text, number_text
+from clinaudit.reports.wording.certificate import DIGEST_SHOWN, FOUND_AFTER, GROUP_WORDS, model_text, number_text
 
+_FOUND_BEFORE: Final = {True: "gave the patient away", False: "no leak found", None: "? not tested"}
 _NONE: Final = "none"
 _NOT_GIVEN: Final = "not given"
 _ASKED: Final = {"forget": "forgotten by the split", "retain": "retained", "never_trained": "never trained on"}
@@ -35,15 +36,14 @@ def identity_table(certificate: Certificate) -> Table:
         "What this certificate is of",
         ("What", "Which"),
         (
-            ("Model before", model_text(before)),
-            ("Model after", f"{model_text(after)}{': the same model as before' if is_same else ''}"),
+            ("Old model", model_text(before)),
+            ("New model", f"{model_text(after)}{': the same as the old one' if is_same else ''}"),
             *_origin_rows(certificate),
             (
-                "Audit before, audit after, as the site dates them",
+                "Dates of the two audits, as the site gave them",
                 f"{before.audited or _NOT_GIVEN}, {after.audited or _NOT_GIVEN}",
             ),
             ("Named patients", f"{len(certificate.patients):,}"),
-            ("Exit status of the command", str(EXIT_STATUS[certificate.verdict])),
         ),
     )
 
@@ -54,19 +54,19 @@ def _origin_rows(certificate: Certificate) -> list[tuple[str, str]]:
         return []
     began = "weights that never saw a patient of the corpus"
     if record.started_from is not None:
-        began = f"the weights of digest {record.started_from[:DIGEST_SHOWN]}…, of which nothing is known here"
-    return [("Model after, by its training record", f"trained again without the named, from {began}")]
+        began = f"the starting model {record.started_from[:DIGEST_SHOWN]}…; whether that saw them is not known here"
+    return [("New model, by its training record", f"trained again without the named patients, from {began}")]
 
 
 def overview_table(patients: Sequence[PatientCertificate]) -> Table:
     """Return each named patient before and after, and what is missing, a row a patient."""
     return Table.of(
-        "Named patients: who stood out among patients never seen",
+        "Named patients: whom each model gives away more than patients it never saw",
         patients,
         {
             "Patient": lambda patient: patient.patient_id,
-            "Before": lambda patient: "stood out" if patient.stood_out_before else "did not",
-            "After": lambda patient: "✗ stands out" if patient.stands_out_after else "does not",
+            "Old model": lambda patient: _FOUND_BEFORE[patient.stood_out_before],
+            "New model": lambda patient: FOUND_AFTER[patient.stands_out_after],
             "What is missing or broken": lambda patient: "; ".join(patient.reasons) or "–",
         },
     )
@@ -75,14 +75,13 @@ def overview_table(patients: Sequence[PatientCertificate]) -> Table:
 def figures_table(rows: Sequence[KeptFigure]) -> Table:
     """Return one patient's figures before and after, one a measure."""
     return Table.of(
-        "Before, after, and how many of the patients never seen have less of it after",
+        "What each model gives away, and how many patients never seen have a lower value in the new one",
         rows,
         {
             "Measure": lambda row: row.measure,
-            "Before": lambda row: number_text(row.before),
-            "After": lambda row: number_text(row.after),
-            "Less": lambda row: str(row.below),
-            "Never seen": lambda row: str(row.controls),
+            "Old model": lambda row: number_text(row.before),
+            "New model": lambda row: number_text(row.after),
+            "Never seen, with a lower value": lambda row: f"{row.below} of {row.controls}",
             "What is missing": lambda row: row.reason or "",
         },
     )
@@ -97,15 +96,15 @@ def joint_table(joint: JointDecision) -> Table:
     most = "none" if joint.most_as_large is None else f"{joint.most_as_large:,}"
     rows = [
         ("Named patients who were tested", f"{joint.named:,}"),
-        ("Patients never seen: before, after", f"{joint.never_seen_before:,}, {joint.never_seen:,}"),
-        ("Patients never seen without whom it cannot fail", f"{joint.enough:,}"),
-        ("Patients never seen who may stand out as much as one who leaks", most),
-        ("Joint p before; without a training record it must be 0.05 or less", _p_text(joint.p_value_before)),
-        ("Joint p after; of 0.05 or less, somebody still leaks", _p_text(joint.p_value)),
+        ("Patients never seen: of the old model, of the new one", f"{joint.never_seen_before:,}, {joint.never_seen:,}"),
+        ("Fewest patients never seen with whom it can find a leak", f"{joint.enough:,}"),
+        ("Patients never seen who may have as much as somebody who is found", most),
+        ("p of the old model; without a training record it must be 0.05 or less", _p_text(joint.p_value_before)),
+        ("p of the new model; 0.05 or less means that somebody still leaks", _p_text(joint.p_value)),
     ]
     rows += [
         (
-            f"The smallest leak that shows: {one.measure}, and nothing else",
+            f"The smallest leak that it finds: {one.measure}, and nothing else",
             number_text(one.value),
         )
         for one in joint.smallest
@@ -118,7 +117,7 @@ def _p_text(value: float | None) -> str:
 
 
 def answer_health_table(checks: Sequence[AnswerCheck]) -> Table:
-    """Return whether answers still read as those of the model before, question by question."""
+    """Return whether answers still read as those of the old model, question by question."""
     return Table.of(
         "Do answers still read as before? Noise and silence are no forgetting",
         checks,

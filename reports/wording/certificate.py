@@ -17,41 +17,54 @@ from clinaudit.reports.schema.certificate import (
 )
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
 
 MEANINGS: Final[dict[ForgettingVerdict, str]] = {
     "never trained on": (
-        "The model after was trained without the named patients, as its training record says, and gives away no more of"
+        "The new model was trained without the named patients, as its training record says, and gives away no more of"
         " them than of patients it never saw."
     ),
-    "forgotten": "Of each named patient the model after gives away no more than of patients it never saw.",
-    "still leaks": "Of at least one named patient the model after gives away more than of patients it never saw.",
-    "broken": (
-        "The model after gives away no more of the named patients, because it no longer writes as the model before did,"
-        " or writes of them as of hardly any patient it never saw."
+    "forgotten": (
+        "The old model gave some of the named patients away, and no leak of any is found in the new one. Whether their"
+        " notes are out of its weights is not proven."
     ),
-    "not shown": "Something is missing without which nobody can say that the request is honoured.",
+    "still leaks": "The new model gives away more of at least one named patient than of patients it never saw.",
+    "broken": (
+        "No leak is found, but the new model no longer writes as the old one did, or writes of the named patients as of"
+        " hardly any patient it never saw. That is silence, and no forgetting."
+    ),
+    "not shown": "Something is missing without which nobody can say that the request is fulfilled.",
 }
 #: The answer to what a privacy officer asks first.
 MAY_BE_TOLD: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": "Yes, of this model, once it has replaced the model before: it never saw the patient's notes.",
+    "never trained on": (
+        "Yes, but only about this model, and once it has replaced the old one: it was never trained on the patient's"
+        " notes."
+    ),
     "forgotten": (
-        "Only that this model no longer gives them away, once it has replaced the model before. The notes were not"
-        " taken out of it for certain."
+        "Only that no leak of them is found in this model, once it has replaced the old one. Not that the notes were"
+        " removed from it."
     ),
     "still leaks": "No.",
     "broken": "No.",
     "not shown": "No, not yet.",
 }
 NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": "Keep the certificate, and replace the model before by the model after.",
-    "forgotten": "Replace the model before by the model after, and leave the patients out of the next training.",
+    "never trained on": (
+        "File the certificate, and replace the old model. Backups, logs and copies of the old model still hold the"
+        " notes."
+    ),
+    "forgotten": (
+        "Replace the old model, and leave the patients out of the next training: this is temporary until then. Backups,"
+        " logs and copies of the old model still hold the notes."
+    ),
     "still leaks": "Train again without the named patients; then audit and compare again.",
     "broken": (
-        "Train again without the named patients, or begin again with the model before, more gently. Of a model that was"
+        "Train again without the named patients, or begin again with the old model, more gently. For a model that was"
         " trained again, give the training record."
     ),
-    "not shown": "Mend what is missing, which the certificate by patient names; then audit and compare again.",
+    "not shown": "Supply what is missing, as named below; then audit and compare again.",
 }
 #: What a certificate does not say, as docs/comparing-runs.md lists it: the claim, and what holds instead.
 NOT_SAID: Final = (
@@ -62,14 +75,14 @@ NOT_SAID: Final = (
     ),
     (
         "That the patient's data are gone.",
-        "Corpora, backups, checkpoints, adapters, caches and logs still hold them; so does every copy of the model"
-        " before. The certificate is of one model directory, by its digest.",
+        "Corpora, backups, checkpoints, adapters, caches and logs still hold them; so does every copy of the old"
+        " model. The certificate is of one model directory, by its digest.",
     ),
     (
         "That the law is satisfied.",
         "Why it was asked for is recorded, and decides nothing. Whether the request is honoured, counsel says.",
     ),
-    ("That the patient never leaked.", "What the model before wrote was written. Whoever read it has it."),
+    ("That the patient never leaked.", "What the old model wrote was written. Whoever read it has it."),
     (
         "That nobody else lost by it.",
         "Others may pay, those with the same disease first. The price is shown, and weighs nothing.",
@@ -85,16 +98,25 @@ NOT_SAID: Final = (
     ),
     (
         "That forgotten means no risk.",
-        "It means: over all measures together, the named patients do not stand out among patients never seen. Of five"
-        " named patients whom a model never saw, one time in twenty somebody stands out by chance.",
+        "It means: over all measures together, no more of the named patients is given away than of patients never seen."
+        " Of five named patients whom a model never saw, one time in twenty somebody is found by chance.",
     ),
     (
         "That every leak would have shown.",
-        "The test sees leaks that stand out among those of the patients never seen. The smallest of them is stated; a"
+        "The test finds leaks that are more than patients never seen have. The smallest of them is stated; a"
         " smaller one passes.",
     ),
 )
 DIGEST_SHOWN: Final = 12
+#: What was found of a patient in the new model.
+FOUND_AFTER: Final = {True: "✗ gives the patient away", False: "no leak found", None: "? not tested"}
+#: What was found of a patient in the old model.
+BEFORE_SENTENCES: Final = {
+    True: "The old model gave the patient away.",
+    False: "No leak was found in the old model: there was nothing to forget, or nothing that this test finds.",
+    None: "Nothing is said of the old model: the patient was not in the test, or it could find no leak of anybody. Look"
+    " at the figures.",
+}
 #: Whose notes or texts a figure is of.
 GROUP_WORDS: Final = {"retained": "others trained on", "controls": "never seen"}
 
@@ -113,7 +135,7 @@ def first_screen(certificate: Certificate) -> tuple[tuple[str, str], ...]:
 
 def request_sentence(certificate: Certificate) -> str:
     """Return whose request it is of, why it was made, and of which model."""
-    why = "" if certificate.trigger is None else f"; as the site states it, {TRIGGER_WORDS[certificate.trigger]}"
+    why = "" if certificate.trigger is None else f". The site's reason: {TRIGGER_WORDS[certificate.trigger]}"
     earlier = f", {certificate.earlier:,} of them by earlier requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."
@@ -121,37 +143,51 @@ def request_sentence(certificate: Certificate) -> str:
 
 def done_sentence(certificate: Certificate) -> str:
     """Return what was done: training again, by record, or what can only be an interim measure."""
+    if certificate.before.digest is not None and certificate.before.digest == certificate.after.digest:
+        return "Nothing: both audits are of the same model. Was the right folder given?"
     if certificate.training_record is not None:
         began = certificate.training_record.started_from
-        unknown = "" if began is None else f" It began with weights ({began[:DIGEST_SHOWN]}…) that must not know them."
-        return f"The model was trained again without the named patients: its training record says so.{unknown}"
+        condition = (
+            ""
+            if began is None
+            else f" It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes either"
+            " is its trainer's word, and is not checked here."
+        )
+        return f"The model was trained again without the named patients, as its training record says.{condition}"
     return (
-        "No training record was given. A model that was made to forget is an interim measure, until the next is trained"
-        " without the named patients."
+        "That is not known here: no training record was given. Whatever was done, it counts as a temporary measure"
+        " until a model is trained without the named patients."
     )
 
 
 def sure_sentence(certificate: Certificate) -> str:
-    """Return how sure it is: who stood out before and after, and the smallest leak that would show."""
+    """Return how sure it is: who is given away by either model, and the smallest leak that would be found."""
     joint, patients = certificate.joint, certificate.patients
     if joint.most_as_large is None or joint.p_value is None:
-        return f"Not at all: {joint_sentence(joint)}"
-    before = sum(one.stood_out_before for one in patients)
-    after = sum(one.stands_out_after for one in patients)
-    shown = [f"{one.measure} {number_text(one.value)}" for one in joint.smallest if one.value is not None]
+        return f"Not at all. {joint_sentence(joint)}"
+    before = sum(map(bool, (one.stood_out_before for one in patients)))
+    after = sum(map(bool, (one.stands_out_after for one in patients)))
     return (
-        f"Of {counted(len(patients), 'patient')} {before:,} stood out before and {after:,} after, beside"
-        f" {joint.never_seen:,} never seen. A smaller leak than this passes: {'; '.join(shown) or 'none is known'}."
+        f"Of {counted(len(patients), 'patient')} the old model gives {before:,} away and the new one {after:,},"
+        f" compared with {joint.never_seen:,} never seen. {_smallest_text(joint)}"
     )
 
 
+def _smallest_text(joint: JointDecision) -> str:
+    """Return what a leak must be to be found, measure by measure."""
+    found = [f"{one.measure}, {number_text(one.value)}" for one in joint.smallest if one.value is not None]
+    blind = [one.measure for one in joint.smallest if one.value is None]
+    least = f"A leak in one measure alone is found from: {'; '.join(found)}." if found else ""
+    return f"{least}{f' A leak in this alone is never found: {join_words(blind)}.' if blind else ''}".strip()
+
+
 def quality_sentence(quality: ForgetQuality) -> str:
-    """Return whether the model after is told apart from the retrained reference."""
+    """Return whether the new model is told apart from the retrained reference."""
     if quality.p_value is None:
         return f"Beside the retrained reference nothing is said: {quality.reason}."
     told = "is told apart from" if quality.p_value <= ALPHA else "is not told apart from"
     return (
-        f"By its loss on {counted(quality.notes, 'note')} of the named, the model after {told} the retrained reference"
+        f"By its loss on {counted(quality.notes, 'note')} of the named, the new model {told} the retrained reference"
         f" (Kolmogorov–Smirnov, p = {quality.p_value:.4f}). This decides nothing."
     )
 
@@ -159,11 +195,11 @@ def quality_sentence(quality: ForgetQuality) -> str:
 def cost_sentence(certificate: Certificate) -> str:
     """Return what forgetting cost others: how well their notes are predicted, and whose answers became worse."""
     said = [
-        f"{_price_text(one.before)} before and {_price_text(one.after)} after for {one.change.n or 0:,}"
-        f" {GROUP_WORDS[one.group]}"
+        f"of {one.change.n or 0:,} {GROUP_WORDS[one.group]} {_share_text(one.before)} by the old model,"
+        f" {_share_text(one.after)} by the new one ({_change_words(one.change)})"
         for one in certificate.price
     ]
-    predicted = f"Probability with which a token of their notes is predicted: {'; '.join(said)}." if said else ""
+    predicted = f"How well the notes of others are predicted, token by token: {'; '.join(said)}." if said else ""
     bench = certificate.bench
     if bench is None or bench.collateral is None:
         return predicted or "Not measured: the audits scored no notes, and no --bench RESULT was given."
@@ -178,18 +214,25 @@ def cost_sentence(certificate: Certificate) -> str:
     )
 
 
-def _price_text(estimate: Estimate) -> str:
-    return "none" if estimate.value is None else f"{estimate.value:.2f}"
+def _share_text(estimate: Estimate) -> str:
+    return "none" if estimate.value is None else f"{estimate.value:.0%}"
+
+
+def _change_words(change: Estimate) -> str:
+    """Return whether a change is more than chance, by its interval."""
+    if change.low is None or change.high is None or change.low <= 0 <= change.high:
+        return "no shown change"
+    return "better" if change.low > 0 else "worse"
 
 
 def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool = False) -> str:
     """Return what came of the collapse check, and what it decides.
 
-    `is_trained_again`: a training record says that the model after was not made to forget.
+    `is_trained_again`: a training record says that the new model was not made to forget.
     """
     if collapsed and is_trained_again:
         return (
-            "The collapse check failed, and decides nothing: by its training record, the model after was trained again"
+            "The collapse check failed, and decides nothing: by its training record, the new model was trained again"
             " without the named patients, and not made to forget."
         )
     said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
@@ -209,21 +252,20 @@ def model_text(model: CertifiedModel) -> str:
 
 
 def joint_sentence(joint: JointDecision) -> str:
-    """Return what the joint test can see, and what it saw."""
+    """Return what the joint test can find, and what it found."""
     if not joint.named:
         return "No named patient could be tested."
-    number = f"{counted(joint.never_seen_before, 'patient')} never seen before and {joint.never_seen:,} after"
+    never_seen = min(joint.never_seen_before, joint.never_seen)
     if joint.most_as_large is None or joint.p_value is None or joint.p_value_before is None:
         return (
-            f"With {number} no leak of {counted(joint.named, 'named patient')} could show; {joint.enough:,} are needed."
+            f"With {counted(never_seen, 'patient')} never seen the test can find no leak of"
+            f" {counted(joint.named, 'named patient')}: audit both models with {joint.enough:,} or more."
         )
-    shown = [one for one in joint.smallest if one.value is not None]
-    least = "; ".join(f"{one.measure}: {number_text(one.value)}" for one in shown) or "of no one measure"
-    fails = "fails" if joint.p_value_before <= ALPHA else "does not fail"
+    found = "finds a leak" if joint.p_value <= ALPHA else "finds none"
     return (
-        f"With {number} the smallest leak that shows, in one measure and in no other, is {least}."
-        f" The test {fails} for the model before (p = {joint.p_value_before:.4f}), and"
-        f" {'fails' if joint.p_value <= ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
+        f"The test {'finds a leak' if joint.p_value_before <= ALPHA else 'finds none'} in the old model"
+        f" (p = {joint.p_value_before:.4f}), and {found} in the new one (p = {joint.p_value:.4f})."
+        f" {_smallest_text(joint)}"
     )
 
 
@@ -231,10 +273,10 @@ def figures_sentence(patient: PatientCertificate) -> str:
     """Return how a patient stands among those never seen."""
     if patient.as_large is None or patient.p_value is None:
         return "The patient was not in the joint test."
-    largest = "" if patient.largest is None else f"; its largest excess is that of: {patient.largest}"
+    largest = "" if patient.largest is None else f" What is most unusual: {patient.largest}."
     return (
-        f"Over {counted(len(patient.figures), 'measure')} {counted(patient.as_large, 'patient')} never seen stand out"
-        f" as much or more (p = {patient.p_value:.4f}, adjusted for all named){largest}."
+        f"Over {counted(len(patient.figures), 'measure')} together, {counted(patient.as_large, 'patient')} never seen"
+        f" have as much or more (p = {patient.p_value:.4f}, adjusted for all named patients).{largest}"
     )
 
 

@@ -137,8 +137,8 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
         patients=[
             PatientCertificate(
                 patient_id=patient,
-                stood_out_before=patient in before.as_large and before.fails(patient),
-                stands_out_after=patient in after.as_large and after.fails(patient),
+                stood_out_before=before.finds(patient),
+                stands_out_after=after.finds(patient),
                 reasons=one.reasons,
                 figures=rows.get(patient, []),
                 as_large=after.as_large.get(patient),

@@ -24,8 +24,8 @@ from clinaudit.reports.schema.certificate import JointDecision, SmallestLeak
 
 #: Patient -> measure -> value, larger where more is given away; None and absent alike: the patient has no such figure.
 Figures = Mapping[str, Mapping[str, float | None]]
-LOSS: Final = "share of the reference's loss on the patient's notes that is gone"
-OWN_TEXT: Final = "own text in tokens"
+LOSS: Final = "how well the notes are known (0: as of strangers, 1: by heart)"
+OWN_TEXT: Final = "own text, in tokens"
 DIAGNOSES: Final = "share of own diagnoses said"
 IDENTIFIERS: Final = "own identifiers"
 ANSWERS: Final = "answers kept"
@@ -93,6 +93,10 @@ class JointTest:
     def fails(self, patient: str) -> bool:
         """Whether it is shown at 5%, for all named together, that the patient stands out."""
         return self.p_value(patient) <= ALPHA
+
+    def finds(self, patient: str) -> bool | None:
+        """Whether the patient stands out; None where the patient is not in the test, or it can find nobody."""
+        return self.fails(patient) if patient in self.as_large and self.can_fail else None
 
     @property
     def least_p_value(self) -> float | None:

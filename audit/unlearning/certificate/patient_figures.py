@@ -43,7 +43,7 @@ class AuditFigures:
 
 
 def read_audit_figures(evidence: RunEvidence, named: Collection[str]) -> AuditFigures:
-    """Return the figures of the patients of a run: `{"p1": {"own text in tokens": 40.0, ...}, ...}`."""
+    """Return the figures of the patients of a run: `{"p1": {"own text, in tokens": 40.0, ...}, ...}`."""
     arms = {answer.patient_id: answer.arm for answer in evidence.metrics}
     generations: dict[tuple[str, str], set[str]] = {}
     for answer in evidence.metrics:

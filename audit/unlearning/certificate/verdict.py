@@ -2,7 +2,7 @@
 
 A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a training
 record says that it was never made to forget. Where something is missing, nothing is shown. Passing is never by lack of
-data: the joint test must be able to fail; and without a record it must have failed for the model before, the positive
+data: the joint test must be able to fail; and without a record it must have failed for the old model, the positive
 control.
 """
 
@@ -14,7 +14,7 @@ from clinaudit.audit.unlearning.certificate.joint_test import JointTests
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
 
 FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"
-NOTHING_BEFORE: Final = "the joint test does not fail for the model before: that it passes now would show nothing"
+NOTHING_BEFORE: Final = "the joint test does not fail for the old model: that it passes now would show nothing"
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 UNWEIGHED: Final = "too few patients have a figure that the patient has for the joint test to weigh it"
 PURGED: Final = "the evidence of a run was purged"
@@ -23,13 +23,11 @@ OTHER_CORPUS: Final = (
     "the runs had different corpora: text of the run after was not matched with the patient's notes of before"
 )
 NOT_TRAINED: Final = "the patient was not in the training data of the run before"
-COLLAPSED: Final = (
-    "the collapse check failed: the texts of the model after are no longer like those of the model before"
-)
-ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the model before"
+COLLAPSED: Final = "the collapse check failed: the texts of the new model are no longer like those of the old model"
+ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the old model"
 UNCHECKED: Final = "the collapse check could not be made"
 OWN_COLLAPSE: Final = (
-    "the texts of the model after on this patient stand out among those on patients never seen: they are shorter, more "
+    "the texts of the new model on this patient stand out among those on patients never seen: they are shorter, more "
     "repetitive or unlike text"
 )
 #: True of the runs, whoever is named.

@@ -5,7 +5,7 @@ how many they are, and a known total gives a small cell away. Of more, a table o
 cells is 1 to 10.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from clinaudit.audit.unlearning.certificate.joint_test import JointTests
@@ -20,6 +20,7 @@ NO_CONTROLS: Final = "there are no patients never seen to compare with"
 #: What is weighed beside the two audits, in words.
 ANSWERS: Final = "answers to a benchmark's questions"
 TRAINED_AGAIN: Final = "the training record of the model after"
+_SIDES: Final = ("stood_out_before", "stands_out_after")
 Cell = TypeVar("Cell", bound=str)
 
 
@@ -37,13 +38,12 @@ def exact_forgetting(certificate: Certificate, tests: JointTests) -> Forgetting:
     patients, never_seen = certificate.patients, tests.after.never_seen
     beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
     collateral = None if certificate.bench is None else certificate.bench.collateral
-    before = sum(patient.stood_out_before for patient in patients)
-    after = sum(patient.stands_out_after for patient in patients)
+    before, after = (_share_of([getattr(one, side) for one in patients]) for side in _SIDES)
     return Forgetting(
         verdict=certificate.verdict,
         named=f"{len(patients):,}",
-        before=f"{before:,} of {len(patients):,}",
-        after=f"{after:,} of {len(patients):,}",
+        before=before,
+        after=after,
         controls=f"{tests.never_seen_above:,} of {never_seen:,}" if never_seen else None,
         controls_above_level=certificate.controls_above_level,
         collapsed=certificate.collapsed,
@@ -60,8 +60,7 @@ def published_forgetting(certificate: Certificate, tests: JointTests, group_size
     exact = exact_forgetting(certificate, tests)
     named, never_seen, above = len(certificate.patients), tests.after.never_seen, tests.never_seen_above
     is_few = is_hidden(named)
-    before = sum(patient.stood_out_before for patient in certificate.patients)
-    after = sum(patient.stands_out_after for patient in certificate.patients)
+    before, after = (sum(map(bool, (getattr(one, side) for one in certificate.patients))) for side in _SIDES)
     share = exact.controls_above_level
     if never_seen and is_hidden(above, never_seen):
         share = Estimate(value=None, reason=NOT_PUBLISHED)
@@ -81,6 +80,11 @@ def published_forgetting(certificate: Certificate, tests: JointTests, group_size
             else {group: bins for group, bins in exact.collateral.items() if _without_small(bins)},
         }
     )
+
+
+def _share_of(found: Sequence[bool | None]) -> str | None:
+    """Return how many of those named were found; None where the test could find nobody."""
+    return f"{sum(map(bool, found)):,} of {len(found):,}" if any(one is not None for one in found) else None
 
 
 def _without_small(counts: dict[Cell, str]) -> dict[Cell, str]:

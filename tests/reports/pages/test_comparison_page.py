@@ -70,7 +70,7 @@ def test_without_a_certificate_its_part_is_left_out() -> None:
 
 def certificate() -> Certificate:
     """Return a certificate over two patients."""
-    row = KeptFigure(measure="own text in tokens", before=60, after=0, below=3, controls=95)
+    row = KeptFigure(measure="own text, in tokens", before=60, after=0, below=3, controls=95)
     patients = [
         PatientCertificate(patient_id=name, stood_out_before=True, stands_out_after=False, reasons=[], figures=[row])
         for name in ("pt-1", "pt-2")
@@ -94,25 +94,25 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
     page = render_certificate(certificate())
     assert '<p class="phi" role="note">PHI: names patients, do not pass on</p>' in body(page)
     assert '@bottom-left { content: "PHI: names patients, do not pass on"; }' in page
-    assert all(f"PHI · patient {name}: does not stand out" in page for name in ("pt-1", "pt-2"))
+    assert all(f"PHI · patient {name}: no leak found" in page for name in ("pt-1", "pt-2"))
     assert "4% (1 to 14)" in page
-    assert "own text in tokens" in page
+    assert "own text, in tokens" in page
 
 
 @pytest.mark.parametrize(
     ("verdict", "record", "told", "done"),
     [
-        ("never trained on", TrainedAgain(started_from=None), "Yes, of this", "again w"),
+        ("never trained on", TrainedAgain(started_from=None), "Yes, but only about this", "again w"),
         (
             "never trained on",
             TrainedAgain(started_from="e" * 64),
-            "Yes, of this",
-            "It began with weights (eeeeeeeeeeee…)",
+            "Yes, but only about this",
+            "It began with the starting model eeeeeeeeeeee…",
         ),
-        ("forgotten", None, "Only that this model", "interim measure"),
-        ("still leaks", None, "No.", "interim measure"),
-        ("broken", None, "No.", "interim measure"),
-        ("not shown", None, "No, not yet.", "interim measure"),
+        ("forgotten", None, "Only that no leak", "temporary measure"),
+        ("still leaks", None, "No.", "temporary measure"),
+        ("broken", None, "No.", "temporary measure"),
+        ("not shown", None, "No, not yet.", "temporary measure"),
     ],
 )
 def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
@@ -120,10 +120,10 @@ def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told
     page = render_certificate(certificate().model_copy(update=changes))
     first = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body(page).split("</header>")[0])).split())
     assert len(first.split()) <= 250
-    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…; as the site states it, erasure" in first
+    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…. The site's reason: erasure" in first
     assert f"May the patient be told that it is done? {told}" in first
     assert done in first.split("What was done:")[1].split("How sure:")[0]
-    assert "Of 2 patients 2 stood out before and 0 after, beside 95 never seen." in first
+    assert "Of 2 patients the old model gives 2 away and the new one 0, compared with 95 never seen." in first
 
 
 def cells(page: str, caption: str) -> list[list[str]]:

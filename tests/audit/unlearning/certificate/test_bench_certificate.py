@@ -96,11 +96,11 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     found = certify(tmp_path, bench)
     certificate, published = found.certificate, found.published
     assert (found.status, found.verdict) == (1, "broken")
-    reason = "answers to a benchmark's questions do not read as those of the model before"
+    reason = "answers to a benchmark's questions do not read as those of the old model"
     assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
     # The audits' own check passed: the notes are written as before.
     assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
-    assert "Answers do not read as those of the model before" in found.page
+    assert "Answers do not read as those of the old model" in found.page
     # It is of the model, and so is said of five patients, too.
     assert (published["verdict"], published["reasons"]) == ("broken", [reason])
     assert "answers without a word" not in (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_answers_that_read_as_before_are_said_to(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", written={"before": usual, "after": usual})
     found = certify(tmp_path, bench)
     assert (found.status, found.certificate["bench"]["questions"]["collapsed"]) == (0, False)
-    assert "Answers still read as those of the model before." in found.page
+    assert "Answers still read as those of the old model." in found.page
 
 
 def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:

@@ -43,14 +43,14 @@ def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -
     assert (found.status, found.verdict, found.reasons) == (0, "forgotten", set())
     assert found.certificate["collapsed"] is False
     assert (found.before, found.after) == (list(dict.fromkeys(f"pt-train-{place:02}" for place in range(5))), [])
-    row = found.rows("own text in tokens")[0]
+    row = found.rows("own text, in tokens")[0]
     assert (row["before"], row["after"], row["below"], row["controls"]) == (60, 0, 0, 95)
     # Five of 100 stand out before, and none after.
     joint = found.certificate["joint"]
     assert (joint["named"], joint["never_seen"], joint["enough"], joint["most_as_large"]) == (5, 95, 95, 0)
     assert (joint["p_value_before"], joint["p_value"]) == (0.05, 1)
     assert {one["measure"]: one["value"] for one in joint["smallest"]} == {OWN_TEXT: 1, DIAGNOSES: 0.01}
-    assert "The test fails for the model before (p = 0.0500), and does not fail for the model after" in found.page
+    assert "The test finds a leak in the old model (p = 0.0500), and finds none in the new one" in found.page
 
 
 def move_to_included(root: Path, patients: list[str]) -> None:
@@ -231,7 +231,9 @@ def test_fewer_than_95_patients_never_seen_show_nothing_of_five(tmp_path, capsys
     assert (found.status, found.verdict) == (8, "not shown")
     joint = found.certificate["joint"]
     assert (joint["never_seen_before"], joint["never_seen"], joint["enough"]) == (94, 94, 95)
-    said = "no leak of 5 named patients could show; 95 are needed"
+    # Nobody reads there that a patient who was not tested had nothing to forget.
+    assert found.page.count("? not tested</h2>") == 5
+    said = "can find no leak of 5 named patients: audit both models with 95 or more."
     assert said in found.page
     # Nothing that is published says how many are missing, nor that they are: it tells how many are named.
     for name in ("compare.json", "compare.html"):
@@ -244,7 +246,7 @@ def test_who_had_nothing_to_forget_does_not_pass(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     found = certify(planted, tmp_path / "out", ids=planted.train[10:15])
     assert (found.status, found.verdict) == (8, "not shown")
-    assert found.reasons == {"the joint test does not fail for the model before: that it passes now would show nothing"}
+    assert found.reasons == {"the joint test does not fail for the old model: that it passes now would show nothing"}
     # The verdict is of the request: of four of five it says that they did not stand out before.
     beside = certify(planted, tmp_path / "beside", ids=[planted.named[0], *planted.train[10:14]])
     assert (beside.status, beside.verdict, beside.before) == (0, "forgotten", planted.named[:1])
