@@ -138,10 +138,10 @@ def find_file(
 
 
 def find_given_file(
-    path: Path, role: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS
+    path: Path, role: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS, *, name: str = ""
 ) -> DataFile:
-    """Return the file that somebody names; raises `BadInputError` that says its role, and what is wrong."""
-    name = printable(path.name)
+    """Return the file that somebody names; raises `BadInputError` that says its role, its `name`, and what is wrong."""
+    name = name or printable(path.name) or printable(str(path))
     try:
         return find_file(path, name, endings)
     except BadInputError as error:

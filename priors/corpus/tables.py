@@ -1,13 +1,11 @@
 """The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
 
 `rows` has the meaning of a cell, `checks` what must hold of the rows. The text of a note goes to the note texts when it
-is read. Names of files may hold names of patients: only names of tables and spreadsheets are ever shown, where there
-are few; the others are counted by their endings.
+is read. Names of files may hold names of patients: only those of tables and of a single workbook are ever shown.
 """
 
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,7 +143,7 @@ _OTHERS = (".json", ".ndjson", ".xlsx", ".xls", ".xlsm", ".ods", ".feather", ".a
 _TABLE_ENDINGS = (*FILE_ENDINGS, *_OTHERS)
 #: How the name of a file begins that was meant as a table.
 _MEANT = {"notes": "note", "patients": "patient", "diagnoses": "diagnos"}
-#: Most names and endings shown.
+#: Most names shown.
 _MOST_SHOWN = 5
 
 
@@ -170,7 +168,7 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
             except BadInputError as error:
                 problems.add(name, error.message)
         if not ours and schema is NOTES:
-            problems.add(NOTES.name, _describe_absence(path, names))
+            problems.add(NOTES.name, _describe_absence(names))
         elif not ours:
             meant = [name for name in names if name.lower().startswith(_MEANT[schema.name])]
             for name in [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]:
@@ -182,19 +180,11 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
     return found
 
 
-def _describe_absence(path: Path, names: Sequence[str]) -> str:
-    """Return what to say where there is no notes table: what must be there, and what is."""
-    tables = [name for name in names if name.lower().endswith(_TABLE_ENDINGS)]
-    if len(tables) > _MOST_SHOWN:
-        tables = []  # a table a patient, it may be
-    others = [name for name in names if name not in tables and not name.startswith(".")]
-    endings = Counter("folders" if (path / name).is_dir() else _ending(name) for name in others)
-    shown = [printable(name) for name in tables]
-    shown += [f"{ending} ({count})" for ending, count in endings.most_common(_MOST_SHOWN)]
-    return (
-        "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-        f"found: {', '.join(shown) or 'nothing'}{advise_import(tables[0]) if len(tables) == 1 else ''}"
-    )
+def _describe_absence(names: Sequence[str]) -> str:
+    """Return what to say where there is no notes table: what must be there. Names of other files may be patients'."""
+    workbooks = [name for name in names if name.lower().endswith(".xlsx")]
+    advice = advise_import(workbooks[0]) if len(workbooks) == 1 else ""
+    return f"there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...){advice}"
 
 
 def advise_import(name: str) -> str:
@@ -203,9 +193,3 @@ def advise_import(name: str) -> str:
         return ""
     command = f"clinaudit import excel {shlex.quote(printable(name))} corpus/ --columns columns.toml"
     return f"; a workbook is read by {command} (docs/importing.md)"
-
-
-def _ending(name: str) -> str:
-    """Return words for the files that end like this one; an ending that is no common one may be part of a name."""
-    ending = Path(name).suffix.lower()
-    return f"files ending in {ending}" if ending[1:].isalnum() and len(ending) <= 5 else "other files"

@@ -21,6 +21,7 @@ from clinaudit.priors.corpus.files import (
     Compression,
     DataFile,
     Format,
+    find_given_file,
     iter_bytes,
     iter_lines,
     printable,
@@ -29,7 +30,7 @@ from clinaudit.priors.corpus.files import (
 )
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
-from clinaudit.priors.importers.tables import data_file, located
+from clinaudit.priors.importers.tables import located
 
 _COMPRESSIONS: tuple[tuple[str, Compression | None], ...] = (("", None), (".gz", "gz"), (".zst", "zst"))
 _BUNDLE: dict[str, tuple[Format, Compression | None]] = {
@@ -77,15 +78,16 @@ def find_fhir(source: Path) -> list[DataFile]:
     except BadInputError as error:
         raise BadInputError(f"{shown} {error.message}; give the folder or the file of the export") from None
     if not source.is_dir():
-        return [data_file(source, printable(source.name), _ENDINGS)]
+        return [find_given_file(source, "the export", _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
     found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
-    named = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
+    ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
-    paths = [path for path in named if not path.is_file() or path.stat().st_size] or named
+    paths = [path for path in ours if not path.is_file() or path.stat().st_size] or ours
     bundles = [path for path in paths if path.name.lower().endswith(tuple(_BUNDLE))]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
-    files = [data_file(path, names.get(path, printable(str(path.relative_to(source)))), _ENDINGS) for path in paths]
+    named = [(path, names.get(path, printable(str(path.relative_to(source))))) for path in paths]
+    files = [find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]
     if not files:
         raise BadInputError(f"{shown} holds no FHIR export: no file ends in {', '.join(_ENDINGS)}")
     return files

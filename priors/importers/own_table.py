@@ -25,7 +25,7 @@ from clinaudit.priors.corpus.cells import (
     parse_split,
 )
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
-from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, printable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
 from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers import System
@@ -33,7 +33,7 @@ from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Meaning, Place, RecordError, read_as
-from clinaudit.priors.importers.tables import Columns, Row, data_file
+from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
 
@@ -214,7 +214,7 @@ class OwnTable(Export):
             raise UsageError("the column map names a column for split: leave out --train-patients, or that column")
         source = self.request.source
         endings = _EXCEL_ENDINGS if self.request.kind == "excel" else FILE_ENDINGS
-        self._file = data_file(source, printable(source.name) or printable(str(source)), endings)
+        self._file = find_given_file(source, "the table", endings)
         return {self._file.name: self._file}
 
     def _read(self) -> None:

@@ -26,10 +26,8 @@ from clinaudit.priors.corpus.cells import (
 )
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
-    Compression,
     DataFile,
-    Format,
-    find_file,
+    find_given_file,
     is_named_for,
     printable,
     stat_input,
@@ -299,16 +297,8 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
                 f"the table {name} is given by {more}: {listed}; leave one under SOURCE that holds all its rows, named "
                 f"{name}.csv (.csv.gz, .csv.zst, .jsonl, .parquet)"
             )
-        files[name] = data_file(paths[0], printable(str(paths[0].relative_to(source))), FILE_ENDINGS)
+        files[name] = find_given_file(paths[0], "the table", name=printable(str(paths[0].relative_to(source))))
     return files
-
-
-def data_file(path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]]) -> DataFile:
-    """Return the file at `path`; raises `BadInputError` that names it."""
-    try:
-        return find_file(path, name, endings)
-    except BadInputError as error:
-        raise BadInputError(f"{name}: {error.message}; correct the export and try again") from None
 
 
 def _files_below(source: Path, shown: str) -> Iterator[Path]:

@@ -59,12 +59,6 @@ def test_what_is_not_a_regular_file_is_refused_unopened(tmp_path: Path, table: s
     assert problems_of(tmp_path) == [f"{table}: is not a regular file"]
 
 
-def test_a_lone_fifo_or_device_given_as_the_corpus_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "n.csv")
-    assert problems_of(tmp_path / "n.csv") == ["n.csv: is not a regular file"]
-    assert problems_of(Path("/dev/zero")) == ["zero: is not a regular file"]
-
-
 def test_dangling_and_circular_links_are_refused_and_a_sound_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "notes.csv").symlink_to("nowhere")
     assert problems_of(tmp_path) == ["notes.csv: is a link to nothing"]

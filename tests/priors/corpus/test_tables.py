@@ -286,12 +286,3 @@ def test_lines_beyond_twenty_are_counted() -> None:
         "error[BAD_INPUT]: 33 problems in the corpus c; nothing was run: correct and try again (the first 20 of 33)"
     )
     assert lines[1:] == [f"  {number:02}.csv: is empty" for number in range(20)]
-
-
-def test_many_rows_of_one_column_are_one_problem() -> None:
-    problems = Problems()
-    for row in range(1, 1313):
-        problems.add("notes.csv", "is blank", row=row, column="text")
-    with pytest.raises(BadInputError, match=r"^1 problem in the corpus c") as caught:
-        problems.raise_any("the corpus c")
-    assert caught.value.problems == ("notes.csv, column text, in 1,312 rows (1, 2, 3, 4, 5, ...): is blank",)

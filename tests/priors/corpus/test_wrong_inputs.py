@@ -82,23 +82,9 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "a folder with other things": (
         {"Notes_2024.xlsx": b"x", "letters.csv": b"x", "Zebulon.docx": b"x", "Zebulon 2.docx": b"x", "README": b"x"},
         [
-            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
-        ],
-    ),
-    "a folder with a workbook alone": (
-        {"clinic export.xlsx": b"x", "README": b"x"},
-        [
-            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: clinic export.xlsx, other files (1); a workbook is read by clinaudit import excel "
-            "'clinic export.xlsx' corpus/ --columns columns.toml (docs/importing.md)"
-        ],
-    ),
-    "a folder with a table a patient": (
-        {f"Zebulon {n}.csv": NOTES for n in range(6)},
-        [
-            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: files ending in .csv (6)"
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); a "
+            "workbook is read by clinaudit import excel Notes_2024.xlsx corpus/ --columns columns.toml "
+            "(docs/importing.md)"
         ],
     ),
     "a file of text that is no table": (
