@@ -8,10 +8,11 @@ text ("rash 6/3"); so is a list with one that is no share of anything ("10/28, 1
 import re
 from bisect import bisect
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
-from clinaudit.audit.pii.detectors.rule_table import Places, Rule, words
+from clinaudit.audit.pii.detectors.rule_table import Places, Rule, expand, words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_drug
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.dates_in_text import WrittenDate, find_dates
@@ -21,8 +22,6 @@ _LABEL_CHARS: Final = 48
 _AROUND_CHARS: Final = 40
 _BEFORE_CHARS: Final = 30
 _BEFORE_SCORE_CHARS: Final = 120
-_OF_BIRTH: Final = words(r"${of_birth}${between}")
-_OF_VISIT: Final = words(r"${of_visit}${between}")
 #: "After 2-3 hours" holds no day.
 _OF_A_SPAN: Final = words(r"[\s-]?${unit}\b")
 
@@ -45,8 +44,17 @@ def _is_no_day(text: str, found: WrittenDate) -> bool:
 
 
 def _kind_of(text: str, start: int) -> str:
-    before = text[max(0, start - _LABEL_CHARS) : start]
-    return "birth_date" if _OF_BIRTH.search(before) else "admission_date" if _OF_VISIT.search(before) else "date"
+    before = text[max(0, start - _LABEL_CHARS) : start].encode(errors="replace")
+    return next((kind for kind, label in _labels().items() if label.search(before)), "date")
+
+
+@cache
+def _labels() -> dict[str, Any]:
+    """Return what stands before dates of a kind, as patterns of RE2: `re` takes ten times as long for so many words."""
+    import re2
+
+    labels = {"birth_date": "of_birth", "admission_date": "of_visit"}
+    return {kind: re2.compile(expand(f"(?i)${{{name}}}${{between}}").encode()) for kind, name in labels.items()}
 
 
 #: The day after a day of the week, alone or before the month: "the 14th", "3/4".

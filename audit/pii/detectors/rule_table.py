@@ -229,7 +229,10 @@ def _groups(pattern: Any, prefix: str) -> tuple[tuple[str, int], ...]:
 
 def span_in(match: _Match) -> tuple[int, int]:
     """Return where a match's identifier stands: its first group `value`, `value_2`, ... that holds one, or all."""
-    return next((match.span(number) for _, number in _groups(match.re, "value") if match[number]), match.span())
+    for _, number in _groups(match.re, "value"):
+        if match[number]:
+            return match.span(number)
+    return match.span()
 
 
 def found_in(match: _Match) -> str:
@@ -249,10 +252,17 @@ def kind_of(match: _Match, rule: Rule) -> str:
 
 def read_group(match: _Match, rule: Rule) -> Places:
     """Yield a match's identifier; or each group that has the name of a category, as that."""
-    named = [(name, number) for name, number in _groups(match.re, "") if name in categories()]
+    named = _of_categories(match.re)
     if not named:
         yield *span_in(match), kind_of(match, rule)
-    yield from ((*match.span(number), name) for name, number in named if match[number])
+    for name, number in named:
+        if match[number]:
+            yield *match.span(number), name
+
+
+@cache
+def _of_categories(pattern: Any) -> tuple[tuple[str, int], ...]:
+    return tuple(one for one in _groups(pattern, "") if one[0] in categories())
 
 
 def _stands(pattern: str, *, is_before: bool, must: bool) -> Callable[[_Match], bool]:

@@ -17,7 +17,7 @@ _BEYOND_CHARS: Final = 200
 _MOST_COUNTED: Final = 3
 _MOST_OF_ONE: Final = 16
 #: Patterns of one automaton. Its states are combinations of theirs: all in one would spend their time in making them.
-_PATTERNS_TOGETHER: Final = 40
+_PATTERNS_TOGETHER: Final = 70
 _MEMORY_BYTES: Final = 32 << 20
 #: Stands for every character beyond ASCII, in texts and in patterns: what class it is of is not looked at.
 _OTHER: Final = "\x80"

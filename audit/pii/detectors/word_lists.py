@@ -96,12 +96,12 @@ def is_dosed_drug(text: str, start: int, end: int) -> bool:
     return _DRUG_STEM.fullmatch(last) is not None and _DOSE.match(text, end) is not None
 
 
-#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name.
-_ARTICLES: Final = frozenset(
-    {"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"}
+#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's.
+_AFTER_ARTICLE: Final = re.compile(
+    r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new)[ \t\n]{1,2}$", re.IGNORECASE
 )
-_FAMILY: Final = frozenset(
-    {"family", "household", "home", "residence", "twins", "boy", "girl", "boys", "girls", "kids"}
+_FAMILY: Final = re.compile(
+    r"(?:['’]s?)?[ \t\n]{1,2}(?:family|household|home|residence|twins|boys?|girls?|kids)\b", re.IGNORECASE
 )
 #: Participles that say what became of a device; whoever did it stands before an object.
 _OF_A_DEVICE: Final = re.compile(
@@ -116,8 +116,6 @@ _ABSTRACT: Final = re.compile(
 )
 _LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
 _VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
-_WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
-_WORD_AFTER: Final = re.compile(r"(?:['’]s?)?[ \t\n]{1,2}([\w-]+)")
 _CHARS: Final = 30
 _HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
 _HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
@@ -128,13 +126,15 @@ def is_name_again(text: str, start: int, end: int) -> bool:
 
     In small letters it is none where it is a word of the language or of medicine, or stands after an article.
     """
-    before = _WORD_BEFORE.search(text, max(0, start - _CHARS), start)
-    after = _WORD_AFTER.match(text, end)
-    follows = after[1].lower() if after else ""
-    after_article = before is not None and before[1].lower() in _ARTICLES and follows not in _FAMILY
-    if text[start].islower():
-        return not after_article and not is_word(text[start:end])
-    return not _is_eponym(text, start, end, follows, after_article=after_article)
+    written = text[start:end]
+    after_article = _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) and not _FAMILY.match(text, end)
+    if written[0].islower():
+        return not after_article and not is_word(written)
+    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
+    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
+    if is_eponym(text, start, end) or ("-" in whole and is_allowed(whole)):
+        return False
+    return not (is_allowed(written) and (after_article or _OF_A_DEVICE.match(text, end)))
 
 
 def without_labels(text: str, start: int, end: int) -> int:
@@ -291,17 +291,3 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
         return True
     return text[end : end + 1] == ")" and _BY_TECHNIQUE.search(text, max(0, start - _CHARS), start) is not None
-
-
-def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
-    written = text[start:end]
-    is_described = follows in read_words("described") or _FINDING.fullmatch(follows) is not None
-    if follows and (is_described or is_allowed(f"{written} {follows}")):
-        return True
-    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
-    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
-    if "-" in whole and is_allowed(whole):
-        return True
-    if not is_allowed(written):
-        return False
-    return follows in read_words("named_after") or after_article or _OF_A_DEVICE.match(text, end) is not None
