@@ -186,7 +186,7 @@ def bench(quiet: bool, **options: Any) -> int:
 
     Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
     Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
-    masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
+    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. A stopped
     benchmark goes on with the same command.
 
     \b
