@@ -14,12 +14,14 @@ from support.servers.fault_server import MODEL, says, status
 from clinaudit.audit.pii.benchmark.systems.served_model import (
     RELEVANCE,
     STRATEGIES,
+    Ratings,
     Shot,
     ask_for_entities,
+    ask_for_ratings,
     ask_what_is_needed,
+    measure_utility,
     measured_model,
 )
-from clinaudit.audit.pii.benchmark.systems.utility import Ratings, ask_for_ratings, measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
