@@ -25,7 +25,7 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset, occurrences
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.masking.not_masked import CLINICAL_CONTENT, count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import DetectionError, MaskedPrompt
+from clinaudit.audit.pii.masking.prompt import MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.reports.estimates.intervals import beta_bounds
@@ -43,11 +43,7 @@ def kind_of(category: str) -> str:
 def masked(masker: PromptMasker, texts: Sequence[str]) -> Iterator[MaskedPrompt | None]:
     """Yield each text masked; None where it is withheld, or where a detector failed."""
     for text in texts:
-        try:
-            found = masker.mask(masker.find(text, None), ())
-        except DetectionError:
-            yield None
-            continue
+        found = masker.mask((masker.find((text, None)), ()))
         yield None if found.text is None else found
 
 

@@ -18,7 +18,7 @@ from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.run import BenchRequest
-    from clinaudit.audit.pii.review.agreement import AgreementReport
+    from clinaudit.audit.pii.review.review_file import AgreementReport
 
 _MOST_SAMPLES = 100_000
 
@@ -186,7 +186,7 @@ def bench(quiet: bool, **options: Any) -> int:
 
     Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
     Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
-    masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
+    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. A stopped
     benchmark goes on with the same command.
 
     \b
@@ -257,12 +257,13 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out agreement.json
     """
-    from clinaudit.audit.pii.review.agreement import measure_reviews, write_agreement
     from clinaudit.audit.pii.review.review_file import (
         REVIEW_PAGE,
+        measure_reviews,
         read_reviews,
         read_sample_file,
         require_new_place,
+        write_agreement,
         write_review_page,
     )
     from clinaudit.audit.runtime.run.durable_files import require_writable

@@ -174,8 +174,9 @@ def scores_table(bench: PiiBench, domain: BenchDomain, subset: BenchSubset = "al
             rows.append((system_name(system) + _unanswered(bench, system, domain, subset), *texts))
     if rows and domain == "general":
         rows += _paper_rows("single" if subset == "all" else subset)
-    samples = sum(each.samples for each in bench.statistics if (each.domain, each.subset) == (domain, subset))
-    caption = f"{domain.capitalize()} texts, {SUBSETS[subset]} ({samples:,})"
+    sizes = {each.subset: each.samples for each in bench.statistics if each.domain == domain}
+    # Of one subset alone there are no statistics of all.
+    caption = f"{domain.capitalize()} texts, {SUBSETS[subset]} ({sizes.get(subset, sum(sizes.values())):,})"
     return Table(caption, ("System", *_COLUMNS), tuple(rows), _SCORES if subset == "all" else "")
 
 

@@ -53,7 +53,7 @@ from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench
 from clinaudit.reports.schema.record import Record
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.systems.utility import Similarity
+    from clinaudit.audit.pii.benchmark.systems.served_model import Similarity
     from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 
 #: The one system that is trained here, two oracles, and any served model, which is a system for each way of asking.
@@ -253,7 +253,7 @@ def _run(plan: Plan, run: RunDirectory, similarity: "Similarity | None", progres
     utilities: Utilities | None = None
     if request.served is not None and similarity is not None:
         # Late: it loads the client of a served model.
-        from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
+        from clinaudit.audit.pii.benchmark.systems.served_model import measure_utility
 
         served = plan.served_system(request.served)
         utilities = measure_utility(samples, served, similarity=similarity, seed=request.seed, announce=plan.announce)

@@ -140,20 +140,33 @@ class PromptMasker:
         """What looks through the parts of a long text, and masks short ones."""
         return self._processes
 
-    def find(self, text: str, query: str | None, advance: Advance = unwatched) -> FoundPrompt:
-        """Return what is found in a prompt; calls `advance` with the characters that were looked through."""
-        return FoundPrompt(text, query, self._detect(text, advance), self._detect(query) if query is not None else ())
+    def find(self, prompt: Prompt, advance: Advance = unwatched) -> FoundPrompt | None:
+        """Return what is found in a prompt; None where the detector fails.
+
+        Calls `advance` with the characters that were looked through.
+        """
+        text, query = prompt
+        try:
+            spans = self._detect(text, advance)
+            return FoundPrompt(text, query, spans, self._detect(query) if query is not None else ())
+        except DetectionError:
+            return None
 
     def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
         """Return what may stay in the text if the question needs it, by start: quasi-identifiers in no direct one."""
         direct = merge_hidden(Hidden(*span[:3]) for span in found.spans if categories()[span.category].direct)
         return [span for span in found.spans if self._may_stay(span) and not _overlaps_any(direct, span)]
 
-    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan], advance: Advance = unwatched) -> MaskedPrompt:
-        """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question.
+    def mask(
+        self, decided: tuple[FoundPrompt | None, Collection[EntitySpan]], advance: Advance = unwatched
+    ) -> MaskedPrompt:
+        """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question.
 
         Calls `advance` as `find` does, for each time that the text is looked over.
         """
+        found, needed = decided
+        if found is None:
+            return _withheld(DETECTOR_FAILED)
         kept = {span for span in self.keepable(found) if span in needed}
         texts = [_Masking(found.text, found.spans, kept, self._terms)]
         if found.query is not None:
@@ -161,9 +174,12 @@ class PromptMasker:
             stays = {span.category for span in kept}
             query_kept = {span for span in found.query_spans if self._may_stay(span) and span.category in stays}
             texts.append(_Masking(found.query, found.query_spans, query_kept, self._terms))
-        written = self._write(texts, advance)
+        try:
+            written = self._write(texts, advance)
+        except DetectionError:
+            return _withheld(DETECTOR_FAILED)
         if written is None:
-            return withheld_prompt(RESIDUAL)
+            return _withheld(RESIDUAL)
         book, tagged = written
         return MaskedPrompt(
             tagged[0].text,
@@ -218,7 +234,7 @@ class PromptMasker:
         Raises `DetectionError` where the detector fails; calls `advance` with the characters of each part.
         """
         places = list(overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS))
-        parts = self._processes.map(_look_through, (text[begin:end] for begin, end in places))
+        parts = self._processes.map(PromptMasker.look_through, (text[begin:end] for begin, end in places))
         done = 0
         with _errors_without_text(self._detector.name):
             found = set(_BY_STRUCTURE.detect(text))
@@ -339,9 +355,9 @@ def mask_prompts(
             yield next(in_processes) if short else function(masker, item, told)
             told(len(text))
 
-    found = list(in_turn(_find, prompts))
+    found = list(in_turn(PromptMasker.find, prompts))
     needed = iter(relevance([one for one in found if one is not None]))
-    return list(in_turn(_mask, [(one, () if one is None else next(needed)) for one in found]))
+    return list(in_turn(PromptMasker.mask, [(one, () if one is None else next(needed)) for one in found]))
 
 
 class _Told:
@@ -357,28 +373,7 @@ class _Told:
         self._advance(chars)
 
 
-def _find(masker: PromptMasker, prompt: Prompt, advance: Advance = unwatched) -> FoundPrompt | None:
-    try:
-        return masker.find(*prompt, advance)
-    except DetectionError:
-        return None
-
-
-def _mask(
-    masker: PromptMasker, decided: tuple[FoundPrompt | None, Collection[EntitySpan]], advance: Advance = unwatched
-) -> MaskedPrompt:
-    found, needed = decided
-    try:
-        return withheld_prompt(DETECTOR_FAILED) if found is None else masker.mask(found, needed, advance)
-    except DetectionError:
-        return withheld_prompt(DETECTOR_FAILED)
-
-
-def _look_through(masker: PromptMasker, part: str) -> list[EntitySpan]:
-    return masker.look_through(part)
-
-
-def withheld_prompt(reason: str) -> MaskedPrompt:
+def _withheld(reason: str) -> MaskedPrompt:
     """Return a prompt that is not given out."""
     return MaskedPrompt(None, None, {}, withheld=reason)
 

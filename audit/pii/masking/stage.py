@@ -20,7 +20,6 @@ from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import (
     BatchRelevance,
-    DetectionError,
     FoundPrompt,
     MaskedPrompt,
     PromptMasker,
@@ -205,10 +204,10 @@ def _relevance_of_model(
             offered = [masker.keepable(one) for one in found]
             for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
-                shown = _shown(masker, one, spans)
-                if spans and shown is not None:
+                shown = masker.mask((one, spans))
+                if spans and shown.text is not None and shown.query is not None:
                     details = tuple((span.category, one.text[span.start : span.end]) for span in spans)
-                    inquiries[place] = RelevanceInquiry(*shown, details)
+                    inquiries[place] = RelevanceInquiry(shown.text, shown.query, details)
             answers_of = dict(zip(inquiries, ask(list(inquiries.values())), strict=True))
             return [
                 [span for number, span in enumerate(spans) if number in answers_of.get(place, ())]
@@ -217,15 +216,6 @@ def _relevance_of_model(
 
         yield needed
         progress.say(f"relevance: {cache.usage().describe()}")
-
-
-def _shown(masker: PromptMasker, found: FoundPrompt, kept: Sequence[EntitySpan]) -> tuple[str, str] | None:
-    """Return text and question without direct identifiers; None where there is no question, or they are withheld."""
-    try:
-        masked = masker.mask(found, kept)
-    except DetectionError:
-        return None
-    return None if masked.text is None or masked.query is None else (masked.text, masked.query)
 
 
 def mask_file(

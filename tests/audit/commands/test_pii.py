@@ -70,6 +70,7 @@ def test_the_scores_of_each_system_and_sample(tmp_path, capsys):
     assert (difference.only_first_exact, difference.p_value) == (2, 0.5)
     printed = capsys.readouterr().out
     assert "half (50% unanswered)" in printed
+    assert "Clinical texts, all (2)" in printed
     written = (tmp_path / "scores.json").read_text()
     assert "Ann" not in written + printed
     assert "Oslo" not in written + printed

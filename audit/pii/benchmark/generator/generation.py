@@ -12,7 +12,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from itertools import accumulate
@@ -59,20 +59,10 @@ _OWN_SHARE: Final = 0.6
 DRAWS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question and what it needs: texts, each with the number of its subject."""
-
-    text: str
-    needed: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A sample, and the description that it was made of."""
-
-    description: Description
-    sample: Sample
+#: A question and what it needs: texts, each with the number of its subject.
+Question = tuple[str, Sequence[tuple[int, str]]]
+#: A description, and the sample that was made of it.
+Draft = tuple[Description, Sample]
 
 
 class Drafter:
@@ -95,7 +85,7 @@ class Drafter:
             description = describe(self.domain, self.grammar, rng)
             question = self.ask(description, rng)
             if question and is_sound(sample := self.sample(subset, number, description, question)):
-                return Draft(description, sample)
+                return description, sample
         raise RuntimeError(f"no sample in {DRAWS} draws")
 
     def ask(
@@ -129,7 +119,7 @@ class Drafter:
         possessives = [one.own if asks_self and one.own else one.noun for one in subjects]
         phrases = [rng.choice(self.grammar.clauses[key].asked).format(p=possessives[owner]) for owner, key, _ in drawn]
         text = rng.choice(self.grammar.wordings[scenario]).format(needs=join_words(phrases))
-        return Question(text, tuple((owner, needed) for owner, _, needed in drawn))
+        return text, [(owner, needed) for owner, _, needed in drawn]
 
     def sample(self, subset: Subset, number: int, description: Description, question: Question) -> Sample:
         """Bring a description and a question together."""
@@ -151,11 +141,11 @@ class Drafter:
             subset=subset,
             domain=self.domain,
             description=text,
-            query=question.text,
+            query=question[0],
             scene=description.scene,
             relation=description.relation,
             subjects=held,
-            query_related=[NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question.needed],
+            query_related=[NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question[1]],
             seed=self.seed,
             generator=generator_name(),
         )
@@ -228,7 +218,7 @@ def _select_hard(pool: Pool, *, number: int) -> Iterator[Sample]:
     shares: dict[Subset, int] = {"single": number - number // 2, "multi": number // 2}
     chosen: list[Sample] = []
     for subset, share in shares.items():
-        left = [draft.sample for draft in pool[subset][: _POOL_PER_HARD * number]]
+        left = [sample for _, sample in pool[subset][: _POOL_PER_HARD * number]]
         for turn in range(share):
             # Among equals, the first drawn.
             hardest = max(left, key=_CRITERIA[turn % len(_CRITERIA)])
@@ -251,7 +241,7 @@ def _weave(drafter: Drafter, number: int, drafts: Sequence[Draft]) -> Sample:
     chosen = drafts[number * _WOVEN : (number + 1) * _WOVEN]
     for draw in range(1, DRAWS):
         rng = drafter.rng("distract", number, draw)
-        sample = _woven(drafter, number, [draft.description for draft in chosen], rng)
+        sample = _woven(drafter, number, [description for description, _ in chosen], rng)
         if sample and is_sound(sample):
             return sample
         chosen = rng.sample(drafts, _WOVEN)
@@ -282,10 +272,10 @@ def _woven(drafter: Drafter, number: int, parts: Sequence[Description], rng: ran
         if question is None:
             return None
         begin = rng.choice(drafter.grammar.members["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
-        words.append(f"{begin} {question.text}")
-        needed += [(first_owner[at] + owner, text) for owner, text in question.needed]
+        words.append(f"{begin} {question[0]}")
+        needed += [(first_owner[at] + owner, text) for owner, text in question[1]]
     query = " ".join([*words, rng.choice(drafter.grammar.members["ends"])])
-    return drafter.sample("distract", number, woven, Question(query, tuple(needed)))
+    return drafter.sample("distract", number, woven, (query, needed))
 
 
 def _renumbered(part: Description, first: int) -> Description:
@@ -341,7 +331,7 @@ def generate_samples(
     pool = {subset: [drafter.draft(subset, number) for number in range(kept)] for subset in _PLAIN}
     for subset in _PLAIN:
         for number in range(counts.get(subset, 0)):
-            yield (pool[subset][number] if number < kept else drafter.draft(subset, number)).sample
+            yield (pool[subset][number] if number < kept else drafter.draft(subset, number))[1]
     yield from _select_hard(pool, number=hard)
     yield from _weave_distract(drafter, pool, number=distract)
 

@@ -18,7 +18,6 @@ from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_model import STRATEGIES
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import settle_settings
 from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import GOLD_MASKS, BenchSystem, PiiBench
 
@@ -276,13 +275,4 @@ def test_what_was_kept_and_is_damaged_is_said(tmp_path: Path, damage: Callable[[
     kept.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     with pytest.raises(IntegrityError, match="the kept answers of rules are damaged") as error:
         finished_before(tmp_path)
-    assert "Ann" not in error.value.render()
-
-
-@pytest.mark.parametrize("content", ["", "Ann", "[3]", "7", "null", '"Ann"'])
-def test_damaged_settings_are_said(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "settings.json"
-    path.write_text(content)
-    with pytest.raises(IntegrityError, match="the kept settings") as error:
-        settle_settings(path, {"seed": 0}, what="this benchmark")
     assert "Ann" not in error.value.render()

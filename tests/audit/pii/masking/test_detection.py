@@ -5,8 +5,7 @@ from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.masking.detection import EnsembleDetector
-from clinaudit.audit.pii.masking.spoken_numbers import spoken
+from clinaudit.audit.pii.masking.detection import EnsembleDetector, spoken
 from clinaudit.audit.pii.plain_text import normalize_text
 
 CASES = read_cases("pii/value_cases.txt")

@@ -143,8 +143,8 @@ def test_where_a_detector_fails_the_text_is_withheld(on: str) -> None:
 
 def test_no_representation_holds_what_was_found() -> None:
     masker = PromptMasker(DETECTOR)
-    found = masker.find(TEXT, "How old is Ada Lund?")
-    shown = f"{found!r} {masker.mask(found, ())!r} {DETECTOR.detect(TEXT)!r}"
+    found = masker.find((TEXT, "How old is Ada Lund?"))
+    shown = f"{found!r} {masker.mask((found, ()))!r} {DETECTOR.detect(TEXT)!r}"
     assert not any(word in shown for word in ("Ada", "6789", "Aarhus"))
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import beta
 from support.pii.marked_samples import review, review_of, sample_of
 
-from clinaudit.audit.pii.review.agreement import AgreementReport, measure_reviews, rate
+from clinaudit.audit.pii.review.review_file import AgreementReport, measure_reviews, rate
 
 DRAFT = "[A full_name|Mae] is [A age|34], from [A city|Bern]."
 

@@ -1,7 +1,6 @@
 """A review is read only where it fits the samples, and nothing of it is quoted."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -119,21 +118,6 @@ def test_a_place_that_is_none_of_the_text_is_refused(tmp_path: Path, place: tupl
     start, end = place
     (problem,) = sample_problems(tmp_path, changed_sample(start=start, end=end))
     assert "marks places that overlap, are empty or lie outside the text" in problem
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "other ending"])
-def test_a_review_that_is_no_plain_file_is_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / ("a.txt" if kind == "other ending" else "a.json")
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.write_text(review("Ann", review_of(MARKED)).model_dump_json())
-    what = "its name must end in one of .json" if kind == "other ending" else "is not a regular file"
-    assert problems_of(path) == (f"{path.name}: {what}",)
 
 
 def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from support.servers.fault_server import MODEL, says, status
 from clinaudit.audit.pii.benchmark.systems.served_model import (
     RELEVANCE,
     STRATEGIES,
+    Ratings,
     Shot,
     ask_for_entities,
+    ask_for_ratings,
     ask_what_is_needed,
+    measure_utility,
     measured_model,
 )
-from clinaudit.audit.pii.benchmark.systems.utility import Ratings, ask_for_ratings, measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
@@ -107,14 +109,6 @@ def test_four_perspectives_are_not_five(server, system) -> None:
     server.always = four
     (answer,) = system.ask([ask_what_is_needed(TEXT, QUERY, strategy="self-consistency")], quiet)
     assert (answer.found, answer.reason) == (None, "the answer does not hold 5 perspectives")
-
-
-def test_what_was_answered_is_not_asked_again(server, system) -> None:
-    said = []
-    for _ in range(2):
-        said.append(list(system.ask([ask_for_entities(text) for text in (TEXT, "Ann Bell.", TEXT)], quiet)))
-    assert said[0] == said[1]
-    assert len(server.seen) == 2
 
 
 def test_a_text_cannot_pose_as_the_question(server, system) -> None:
