@@ -102,9 +102,18 @@ needs_mkdocs = pytest.mark.skipif(
 )
 
 
-def _build(folder: Path, site: Path) -> "subprocess.CompletedProcess[str]":
+def _pages(folder: Path) -> Path:
+    """Copy the pages into a folder, and write that of the commands beside them, as `make docs` does."""
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    write = [sys.executable, ROOT / "scripts" / "write-command-docs", folder / "docs" / "commands.md"]
+    subprocess.run(write, check=True)
+    return folder
+
+
+def _build(folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],
         cwd=folder,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -115,20 +124,19 @@ def _build(folder: Path, site: Path) -> "subprocess.CompletedProcess[str]":
 
 @needs_mkdocs
 def test_the_site_builds_strictly_and_has_no_problems(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    built = _build(ROOT, site)
+    built = _build(_pages(tmp_path))
     assert built.returncode == 0, built.stderr
+    site = tmp_path / "site"
     assert list(check_site.problems(site)) == []
     assert len(list(site.rglob("*.html"))) > len(list((ROOT / "docs").rglob("*.md")))
+    assert "--max-new-tokens" in (site / "commands.html").read_text(encoding="utf-8")
 
 
 @needs_mkdocs
 def test_a_link_to_an_anchor_that_is_gone_ends_the_build(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    with (tmp_path / "docs" / "faq.md").open("a", encoding="utf-8") as page:
+    with (_pages(tmp_path) / "docs" / "index.md").open("a", encoding="utf-8") as page:
         page.write("\n[gone](policy.md#no-such-place)\n")
-    built = _build(tmp_path, tmp_path / "site")
+    built = _build(tmp_path)
     assert built.returncode != 0
     assert "no-such-place" in built.stderr
 
