@@ -95,7 +95,7 @@ def tree_problems() -> Iterator[str]:
     for name in wanted:
         if not re.search(rf"^ *{re.escape(name)}  ", page, re.MULTILINE):
             yield f"CONTRIBUTING.md: the tree has no line for {name}"
-    tree = page.partition("## The tree")[2].partition("## Words")[0]
+    tree = page.partition("## The tree")[2].partition("\n## ")[0]
     known = {path.name for path in (*rooms, *ROOT.iterdir())}
     for name in re.findall(r"^ *([\w-]+)/ ", tree, re.MULTILINE):
         if name not in known:
