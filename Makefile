@@ -6,7 +6,7 @@
 # make docs: installs, then writes the page of the commands, builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
 # make bench-unlearning: installs, then has a demo model forget patients by four methods, about an hour, and writes
-#   docs/unlearning-results.md; stopped, it goes on.
+#   build/bench-unlearning/tables.txt; stopped, it goes on.
 .PHONY: demo test test-slow test-browser check docs bench bench-unlearning install install-dev clean
 
 demo: install
@@ -36,7 +36,7 @@ bench: install-dev
 	.venv/bin/python benchmarks/bench.py --write
 
 bench-unlearning: install-dev
-	.venv/bin/python benchmarks/unlearning.py --write
+	.venv/bin/python benchmarks/unlearning.py
 
 install:
 	scripts/install-cpu
