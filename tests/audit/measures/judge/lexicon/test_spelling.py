@@ -63,8 +63,9 @@ def test_a_place_in_the_mended_text_is_one_in_the_text() -> None:
 
 
 def test_no_word_of_the_pages_is_mended() -> None:
-    """The words of this project's own pages, which name every term rightly but for four examples."""
-    pages = Path(__file__).parents[5].joinpath("docs").glob("*.md")
+    """The words of this project's own pages and reports, which name every term rightly but for four examples."""
+    root = Path(__file__).parents[5]
+    pages = [*root.glob("docs/*.md"), *root.glob("reports/**/*.py"), *root.glob("reports/**/*.toml")]
     words = {word for page in pages for word in re.findall(r"[A-Za-z-]{6,}", page.read_text(encoding="utf-8"))}
     assert len(words) > 3_000
     assert {word for word in words if SPELLING.mend(word).text != word} == {
