@@ -1,5 +1,6 @@
 """Citations: the checker finds what cites a document, a section or a module that is not there, and nothing else."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -134,11 +135,8 @@ def test_this_repository_has_no_problems() -> None:
     assert list(check_citations.read_repository(ROOT).problems()) == []
 
 
-def test_the_results_page_names_every_column_of_the_evidence_tables() -> None:
+def test_the_results_page_names_every_table_of_the_evidence() -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     section = page.split("\n## Evidence tables\n")[1].split("\n## ")[0]
-    for table, columns in SCHEMAS.items():
-        (row,) = (line for line in section.splitlines() if f"`{table}`" in line.split("|")[:2][-1])
-        named = row.split("|")[3]
-        places = [named.index(f"`{column}`") for column in columns]
-        assert places == sorted(places)
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(SCHEMAS)
