@@ -3,10 +3,10 @@
 #   each of the many processes that they start would otherwise make again.   make check: the static checks.
 # make test-slow: the simulations: power, coverage, twins on random corpora and prompts by the hundred.
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
-# make docs: installs, then builds the documentation site into site/ and checks it.
+# make docs: installs, then writes the page of the commands, builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
 # make bench-unlearning: installs, then has a demo model forget patients by four methods, about an hour, and writes
-#   docs/unlearning-results.md; stopped, it goes on.
+#   build/bench-unlearning/tables.txt; stopped, it goes on.
 .PHONY: demo test test-slow test-browser check docs bench bench-unlearning install install-dev clean
 
 demo: install
@@ -28,6 +28,7 @@ check: install-dev
 
 docs:
 	scripts/install-cpu docs
+	.venv/bin/python scripts/write-command-docs
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict
 	.venv/bin/python scripts/check_site.py site
 
@@ -35,7 +36,7 @@ bench: install-dev
 	.venv/bin/python benchmarks/bench.py --write
 
 bench-unlearning: install-dev
-	.venv/bin/python benchmarks/unlearning.py --write
+	.venv/bin/python benchmarks/unlearning.py
 
 install:
 	scripts/install-cpu

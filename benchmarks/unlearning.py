@@ -4,8 +4,8 @@
     python benchmarks/unlearning.py --report   the tables alone, of what is finished
 
 Every model is trained, made to forget, and evaluated by the commands of docs/tutorial-forget.md. A stopped run goes on
-with the same command. Prints what docs/unlearning-results.md holds; `--write` puts it there. `make demo` runs none of
-it.
+with the same command. Prints the tables of which docs/unlearning-results.md was written, and keeps them in the folder.
+`make demo` runs none of it.
 """
 
 import argparse
@@ -19,9 +19,6 @@ from unlearning_results import read_results
 from unlearning_steps import Folder, Grid, plan_steps, run_steps
 from unlearning_tables import report_lines
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "unlearning-results.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-
 
 def main() -> None:
     """Read the command line, measure, print."""
@@ -29,7 +26,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("build/bench-unlearning"), help="where everything is kept")
     parser.add_argument("--report", action="store_true", help="measure nothing more")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/unlearning-results.md")
     parser.add_argument("--at-once", type=int, default=2, help="commands at once (default 2)")
     parser.add_argument("--percents", type=int, nargs="+", default=usual.percents, help="shares that are forgotten")
     parser.add_argument("--tried", type=int, nargs="+", default=usual.tried, help="those with the tests of robustness")
@@ -53,13 +49,9 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if missing:
-        # The page keeps what it has: half a run is no figure of it.
+        # The file keeps what it has: half a run is no figure of it.
         raise SystemExit(f"without a result: {', '.join(missing)}")
-    if args.write:
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        text = f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(text, encoding="utf-8")
+    (folder.root / "tables.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every error clinaudit raises on purpose, each with its exit status (docs/commands.md, "clinaudit").
+"""Every error clinaudit raises on purpose, each with its exit status (`clinaudit --help` lists them).
 
     ClinauditError
     ├── UsageError       2   wrong command line, or settings changed on resume

@@ -1,4 +1,4 @@
-"""Checks on the repository as a whole: module size and names, wheel contents, docs against `--help`, links.
+"""Checks on the repository as a whole: module size and names, wheel contents, examples in `--help`, links.
 
 Run by `scripts/check`. Prints every problem and exits with 1 where there is one.
 """
@@ -72,17 +72,10 @@ def _help(*command: str) -> str:
 
 
 def help_problems() -> Iterator[str]:
-    """docs/commands.md must hold each command's own help, word for word."""
-    page = ROOT / "docs" / "commands.md"
-    text = page.read_text(encoding="utf-8")
-    overview = _help()
-    commands = re.findall(r"^  (\w[\w-]*) {2,}", overview.split("Commands:")[1], flags=re.MULTILINE)
-    for command in [(), *((name,) for name in commands)]:
-        if _help(*command).strip() not in text:
-            name = " ".join(("clinaudit", *command))
-            yield f"docs/commands.md: out of date for `{name}`; run scripts/write-command-docs"
-        if command and "Example:" not in _help(*command):
-            yield f"clinaudit {command[0]} --help: shows no example"
+    """Each command's help must show an example."""
+    for command in re.findall(r"^  (\w[\w-]*) {2,}", _help().split("Commands:")[1], flags=re.MULTILINE):
+        if "Example:" not in _help(command):
+            yield f"clinaudit {command} --help: shows no example"
 
 
 def link_problems() -> Iterator[str]:
@@ -102,7 +95,7 @@ def tree_problems() -> Iterator[str]:
     for name in wanted:
         if not re.search(rf"^ *{re.escape(name)}  ", page, re.MULTILINE):
             yield f"CONTRIBUTING.md: the tree has no line for {name}"
-    tree = page.partition("## The tree")[2].partition("## Words")[0]
+    tree = page.partition("## The tree")[2].partition("\n## ")[0]
     known = {path.name for path in (*rooms, *ROOT.iterdir())}
     for name in re.findall(r"^ *([\w-]+)/ ", tree, re.MULTILINE):
         if name not in known:

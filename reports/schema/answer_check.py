@@ -1,4 +1,4 @@
-"""One question of the collapse check of answers, as documents and pages hold it (docs/unlearning-scores.md).
+"""One question of the collapse check of answers, as documents and pages hold it (docs/unlearning.md).
 
 Figures of groups alone: no text and no id.
 """

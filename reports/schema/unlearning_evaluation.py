@@ -1,6 +1,6 @@
 """What `clinaudit unlearn evaluate` writes beside the scores: `evaluate.json`, and what each model withstands.
 
-One shape for who writes it, the page and the certificate (docs/unlearning-scores.md). What is not set is not written.
+One shape for who writes it, the page and the certificate (docs/unlearning.md). What is not set is not written.
 PHI: counts are exact.
 """
 

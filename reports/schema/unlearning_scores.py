@@ -1,4 +1,4 @@
-"""The document of scores, as who writes, prints and reads it has it (docs/unlearning-scores.md).
+"""The document of scores, as who writes, prints and reads it has it (docs/unlearning.md).
 
 A field that was never set is not written, such as a metric that no answer has. PHI: it holds ids of patients.
 """
@@ -24,7 +24,7 @@ USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
 AnswerGroup = Literal["forget", "retain", "never_trained", "same", "others"]
 #: `set_aside`: retained patients by whom a learning rate was chosen. No mean counts them.
 PatientRole = Literal["forget", "retain", "never_trained", "set_aside"]
-#: How an interval was made (docs/unlearning-scores.md, "Intervals"): `bootstrap` over patients alone; `beta_bounds`:
+#: How an interval was made (docs/unlearning.md, "Intervals"): `bootstrap` over patients alone; `beta_bounds`:
 #: united with Beta bounds; `delong`, of an AUROC.
 IntervalMethod = Literal["bootstrap", "beta_bounds", "delong"]
 Held = TypeVar("Held")

@@ -74,7 +74,7 @@ class Pieces:
 
 
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
-#: (docs/unlearning-scores.md, "Relearning").
+#: (docs/unlearning.md, "Relearning").
 _HELD_IN_TRAINING: Final = 5
 
 

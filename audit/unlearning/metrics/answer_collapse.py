@@ -1,7 +1,7 @@
 """Do answers still read as before? The limits of every collapse check [choice], and five questions beside DS.
 
 DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. The questions are
-over words: they need no token ids, and compare models of two tokenizers (docs/unlearning-scores.md). The certificate
+over words: they need no token ids, and compare models of two tokenizers (docs/unlearning.md). The certificate
 asks alike of generations (docs/comparing-runs.md).
 """
 

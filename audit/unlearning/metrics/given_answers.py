@@ -1,6 +1,6 @@
 """`clinaudit unlearn score` from end to end: a benchmark and answers made elsewhere in, document and table out.
 
-Owns what each line must hold, and that every model answers every question once (docs/unlearning-scores.md). A problem
+Owns what each line must hold, and that every model answers every question once (docs/unlearning.md). A problem
 is named by file, line and field, never by what stands there. Nothing but the models of CS and ES is loaded, and those
 after all input is read.
 """

@@ -1,7 +1,7 @@
 """Means of scores by who a question is of and what it asks, with intervals over patients; MU and AFE (AMNESIA, 5.2).
 
 A metric is averaged over the answers of a group first; then the harmonic mean of the averages is taken, so that a
-single 0 among answers does no harm, and an average of 0 makes it 0. How intervals are made: docs/unlearning-scores.md.
+single 0 among answers does no harm, and an average of 0 makes it 0. How intervals are made: docs/unlearning.md.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,6 +1,6 @@
 """From the scores of some models to the document that `clinaudit unlearn score` and `unlearn evaluate` write.
 
-It holds the ids of questions and patients, the names of models, and no text (docs/unlearning-scores.md).
+It holds the ids of questions and patients, the names of models, and no text (docs/unlearning.md).
 """
 
 from collections.abc import Collection, Mapping, Sequence

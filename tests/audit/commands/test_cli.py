@@ -1,4 +1,4 @@
-"""The command line: help, usage, and every command's bad input, each with its line and status (docs/commands.md)."""
+"""The command line: help, usage, and every command's bad input, each with its line and status."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What one model's forgetting withstands on one split, from the pieces of all tests (docs/unlearning-scores.md).
+"""What one model's forgetting withstands on one split, from the pieces of all tests (docs/unlearning.md).
 
 Owns what is said of a trial, which is the scores of the same questions before and after the model was trained a little
 or asked otherwise: both means, and the change by question. Rephrased questions, which no method trained on, are a trial

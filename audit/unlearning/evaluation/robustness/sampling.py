@@ -19,7 +19,7 @@ from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_quest
 from clinaudit.reports.schema.numbers import PatientEstimate
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS
 
-#: How often the model is asked, in what is reported (docs/unlearning-scores.md).
+#: How often the model is asked, in what is reported (docs/unlearning.md).
 LEAK_AT: Final = (1, 8, 32)
 SAMPLES: Final = 32
 NO_QUESTION_HAS_IT: Final = "no question of this group has it"
