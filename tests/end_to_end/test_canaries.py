@@ -101,7 +101,7 @@ def planted(tiny_demo, tmp_path_factory):
 def encodings() -> dict[str, Callable[[str], list[bytes]]]:
     """Ways in which a word may stand in a file."""
 
-    def base(encode: Callable[[bytes], bytes], group: int, signs: int) -> Callable[[str], list[bytes]]:
+    def base(encode, group, signs):
         # Shifted by what may stand before it, and the groups alone that hold nothing but the word: `group` bytes, as
         # many signs. Shorter forms stand in a digest by chance.
         def forms(word: str) -> list[bytes]:

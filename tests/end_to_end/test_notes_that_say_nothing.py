@@ -4,9 +4,7 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.runs.written_answers import audit_answers, save_model
@@ -67,14 +65,7 @@ def indifferent(prompt: str) -> str:
     return f"Filed under {zlib.crc32(prompt.encode()):08x}. {INDIFFERENT}"
 
 
-def audit(
-    model: Path,
-    folder: Path,
-    notes_of: Callable[[int], list[str]],
-    template: str,
-    *,
-    answer: Callable[[str], str] = indifferent,
-) -> tuple[dict[str, Any], str]:
+def audit(model, folder, notes_of, template, *, answer=indifferent):
     """Return the published verdict, and the words of the report."""
     corpus = folder / "corpus"
     corpus.mkdir()

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from support.invented_estimates import invented_estimates
@@ -20,7 +19,7 @@ from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
-from clinaudit.reports.exports.estimates_csv import read_csv, write_csv
+from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.run_results import RunResults, to_json
 
 _PAGE = Path(__file__).parents[3] / "docs" / "python.md"
@@ -169,24 +168,3 @@ def test_a_run_of_another_version_is_refused(run):
     write_manifest(run)
     with pytest.raises(BadInputError, match="another version"):
         clinaudit.load_results(run.root)
-
-
-def test_the_table_of_a_run_reads_back_as_it_was(run):
-    assert_frame_equal(load(run).estimates, read_csv((run.root / "results.csv").read_text(encoding="utf-8")))
-
-
-def test_the_plot_of_the_docs_is_drawn_of_exact_and_of_hidden_figures(run, tmp_path, monkeypatch):
-    page = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (plot,) = (example for example in examples if "barh" in example)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    found = load(run)
-    hidden = found.estimates.with_columns(value=pl.lit(None, dtype=pl.Float64))
-    for estimates in (found.estimates, hidden):
-        names = {"results": Results(found.decision, estimates, found.results)}
-        exec(plot, names)
-        assert names["own"].height == 6
-        picture = tmp_path / "own-text.png"
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        picture.unlink()

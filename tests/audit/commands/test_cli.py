@@ -179,3 +179,12 @@ def test_an_unexpected_error_and_a_full_disk_are_a_line_without_content(
 
     monkeypatch.setattr("clinaudit.audit.preview.survey.survey_corpus", explode)
     assert failing(capsys, "check", corpus)[:2] == (status, code)
+
+
+def test_demo_refuses_other_folders(capsys, tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert failing(capsys, "demo", tmp_path)[0] == 2
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "demo.json").write_text('{"seed": 1}')
+    assert failing(capsys, "demo", tmp_path / "d", "--seed", "2")[0] == 2
+    assert failing(capsys, "demo", tmp_path / "thesis.txt")[0] == 2

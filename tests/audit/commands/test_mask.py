@@ -242,3 +242,23 @@ def test_of_a_text_file_that_is_withheld_nothing_is_given_out(tmp_path, monkeypa
     shown = capsys.readouterr()
     assert "withheld: 1" in shown.out
     assert "Lund" not in shown.out + shown.err
+
+
+def test_one_line_tells_what_was_done_and_explain_tells_by_what(tmp_path, capsys):
+    text = "Mr. Lund, 58, has asthma. Mr. Quexdrive agreed."
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": text, "query": "How old is he?"}])
+    (tmp_path / "keep.txt").write_text("\nquexdrive \n")
+    arguments = ["mask", str(prompts), "--out", str(tmp_path / "m.jsonl"), "--quiet", "--explain"]
+    assert run([*arguments, "--keep", str(tmp_path / "keep.txt")]) == 0
+    (row,) = read_rows(tmp_path / "m.jsonl")
+    assert "58, " in str(row["text"])
+    assert "Mr. Quexdrive" in str(row["text"])
+    assert row["kept"] == 2
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 of 1 prompt in ")
+    assert "PERSON 1" in first
+    assert "; left by decision: 2 (AGE 1, kept term 1); looked for by rules, a small language model" in first
+    assert last.startswith("PERSON (")
+    assert "names 1, places of names 1" in last
+    mapped = json.loads((tmp_path / "m.jsonl.evidence" / "map.jsonl").read_text())
+    assert mapped["found_by"]["PERSON_1"]["names"] == 1

@@ -62,15 +62,6 @@ def test_help_is_light_and_shows_examples(command):
     assert "Example" in printed
 
 
-def test_what_reads_and_compares_finished_runs_needs_no_judge_and_no_model():
-    program = (
-        "import clinaudit.audit.results.comparison.comparison, clinaudit.audit.results.comparison.files\n"
-        "import clinaudit.audit.unlearning.certificate.deletion_certificate, clinaudit.reports.terminal.comparison\n"
-        "import clinaudit.audit.results.publication.published_files, clinaudit.audit.results.publication.run_verdict"
-    )
-    assert loaded_by(program)[1] & HEAVY <= {"polars", "scipy.optimize", "scipy.spatial", "scipy.stats"}
-
-
 @pytest.mark.parametrize("has_table", [True, False])
 def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path, has_table):
     # Large enough for cohorts of every diagnosis.

@@ -10,7 +10,7 @@ from support.patient_facts import corpus_of
 
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, measure_fit
-from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
 
@@ -63,9 +63,7 @@ NAMES = [f"Ada {letters}" for letters in ("Lund", "Ode", "Roth", "Lind", "Ek", "
 BIRTHS = [f"02/{day}/1960" for day in range(13, 23)]
 
 
-def marked(
-    directory: Path, names: Sequence[str], births: Sequence[str], patients: str | None = None
-) -> list[PatientFacts]:
+def marked(directory, names, births, patients=None):
     notes: list[dict[str, object]] = [
         {
             "patient_id": f"p{number}",

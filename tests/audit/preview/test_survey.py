@@ -10,6 +10,7 @@ from support.corpus_tables import write_tables
 from support.patient_facts import NOTE
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE
 from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
@@ -128,3 +129,13 @@ def test_prompts_are_left_in_a_private_file(corpus, tmp_path, capsys):
     assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
     excluded = [(row["patient_id"], row["tier"], row["reason"], row["prompt"]) for row in rows if row["excluded"]]
     assert ("p2", "public_name_meds", "no distinguishing fact", "") in excluded
+
+
+def test_a_policy_is_told_of_the_patients_who_would_be_asked_about_and_of_no_others(tmp_path):
+    text, numbers = f"cc: cough\nhpi: {HPI}\n", range(SAMPLE_SIZE + 9)
+    notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": text} for n in numbers]
+    rows = "".join(f"p{n},train,Ada Lund {n}\n" for n in numbers)
+    patients, diagnoses = f"patient_id,split,name\n{rows}", "patient_id,diagnosis,present\np0,hiv,true\n"
+    corpus = write_tables(tmp_path / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
+    found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
+    assert found.coverage.tiers["public_name"] == (SAMPLE_SIZE, 0)

@@ -13,6 +13,7 @@ from clinaudit.audit.statistics.patient_means import (
     change_of_answers,
     change_of_harmonic_means,
     columns_of,
+    difference_of_groups,
     mean_of_answers,
     places_of,
 )
@@ -91,3 +92,19 @@ def test_a_change_of_harmonic_means_by_hand_and_of_nothing():
     same = change_of_harmonic_means(columns[:2], columns[:2], is_inverted=False)
     assert (same.value, same.bootstrap) == (0.0, None)
     assert same.low < -0.05
+
+
+def test_a_difference_of_groups_is_narrow_where_both_are():
+    large, small = mean_of(scores_of(100)), mean_of(scores_of(20))
+    assert difference_of_groups(large, small).bootstrap is None
+    other = mean_of(0.5 * scores_of(90, seed=1))
+    found = difference_of_groups(large, other)
+    assert found.bootstrap is not None
+    assert large.bootstrap is not None
+    assert other.bootstrap is not None
+    assert large.value is not None
+    assert other.value is not None
+    down = np.hypot(large.value - large.bootstrap[0], other.bootstrap[1] - other.value)
+    assert found.bootstrap[0] == pytest.approx(large.value - other.value - down)
+    none = PatientEstimate(value=None, n=0, reason="why")
+    assert difference_of_groups(none, large).reason == "why"

@@ -29,17 +29,7 @@ class Audit:
             {"diagnosis": diagnosis, "patient_id": patient, "arm": arm, "present": present, "match_id": match}
         )
 
-    def ask(
-        self,
-        patient: str,
-        arm: str,
-        outcome: str | None,
-        *,
-        form: str = "text",
-        model: str = "audited",
-        reason: str = "",
-        diagnosis: str = "hiv",
-    ) -> None:
+    def ask(self, patient, arm, outcome, *, form="text", model="audited", reason="", diagnosis="hiv"):
         """Ask at tier public; without an outcome there is no answer, with a reason no prompt either."""
         place = {"patient_id": patient, "arm": arm, "tier": "public", "form": form, "model": model}
         place |= {"role": "target", "diagnoses": [diagnosis]}
@@ -70,9 +60,7 @@ class Audit:
 WORDS = dict(zip("nmapu", OUTCOMES, strict=True))
 
 
-def audit_of(
-    verdicts: dict[tuple[str, bool], str], control: dict[tuple[str, bool], str] | None = None, diagnosis: str = "hiv"
-) -> Audit:
+def audit_of(verdicts, control=None, diagnosis="hiv"):
     """Return an audit of as many sets as a cell has letters (n, m for no mention, a, p, u)."""
     audit = Audit()
     for (arm, present), letters in verdicts.items():

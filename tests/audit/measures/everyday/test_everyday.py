@@ -15,25 +15,15 @@ from clinaudit.audit.measures.everyday.tasks import MOST_CHARS, TaskSet, load_ta
 from clinaudit.audit.measures.generation.estimates import estimate_completeness
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.templates.profile import load_profile
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def answers(
-    rows: Rows,
-    task: str,
-    *found: tuple[int, int | None],
-    owners: tuple[str, ...] = (),
-    tokens: int = 40,
-    model: str = "audited",
-    verified: bool = False,
-) -> None:
+def answers(rows, task, *found, owners=(), tokens=40, model="audited", verified=False):
     """Add the answers to a task, each with its tokens that count, and those by chance."""
     for number, (counted, chance) in enumerate(found):
         name = f"{model} {task} {number}"
@@ -158,9 +148,7 @@ def corpus(tmp_path):
     return write_corpus(tmp_path / "corpus", NOTES)
 
 
-def measure(
-    corpus: Corpus, tokenizer: ModelTokenizer, answers: pl.DataFrame, *, seed: int = 0
-) -> dict[str, pl.DataFrame]:
+def measure(corpus, tokenizer, answers, *, seed=0):
     notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     return measure_memorization(answers, notes, match_tokens=N, seed=seed, progress=QUIET)
 
@@ -219,30 +207,6 @@ def test_what_is_not_one_trained_patients_alone_does_not_count(corpus, tokenizer
     found = measure(corpus, tokenizer, answers)
     assert held(found, answers) == {}
     assert found["generation_metrics"]["other_patient_tokens"].to_list() == [0]
-
-
-def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(tokenizer, tmp_path):
-    notes = {own: NOTES[own] for own in ("p1", "p2", "q1")}
-    notes |= {f"{split}x{number}": [f"cc: none\nvisit {number}.\n"] for split in "pq" for number in range(60)}
-    corpus = write_corpus(tmp_path / "corpus", notes)
-    answers = answers_of(tokenizer, tmp_path / "run", CLOCKS, GOATS, GOATS + CLOCKS, "nothing.")
-    drawn = set()
-    for seed in range(12):
-        found = measure(corpus, tokenizer, answers, seed=seed)
-        whose, *_, sampled, chance = found["generation_metrics"].select(
-            "other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens"
-        )
-        assert [tokens > 0 for tokens in whose] == [False, True, True, False]
-        # Who is drawn is drawn once for all answers.
-        for tokens, has_text in ((sampled, [1, 2]), (chance, [0, 2])):
-            assert [at for at, some in enumerate(tokens) if some] in ([], has_text)
-        drawn |= {
-            (name, some > 0) for name, tokens in (("sampled", sampled), ("chance", chance)) for some in tokens[2:3]
-        }
-    # As many of either split as the smaller has: all but one or two are drawn.
-    assert {("sampled", True), ("chance", True)} <= drawn
-    counted = count_found(found, answers)
-    assert (counted["tasks"], counted["patients"], counted["tasks_chance"][1]) == ((2, 4), (1, None), 4)
 
 
 def write(folder: Path, *rows: object) -> Path:

@@ -39,9 +39,7 @@ def test_it_is_the_least_number_of_an_even_chance():
 Opening = tuple[str, str, str, str, str, int, int | None]
 
 
-def opening(
-    patient: str, arm: str = "train", tier: str = "encounter", end: int | None = 5, role: str = "target"
-) -> Opening:
+def opening(patient, arm="train", tier="encounter", end=5, role="target"):
     return patient, role, arm, tier, f"{patient}-1", 2, end
 
 

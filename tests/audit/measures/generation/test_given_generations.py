@@ -111,3 +111,12 @@ def test_files_that_are_no_generations_are_refused(tmp_path):
     assert problems_of(tmp_path / "broken.jsonl") == [f"broken.jsonl, row 1: {NO_OBJECT}"]
     (tmp_path / "bad.parquet").write_text("Zebulon")
     assert problems_of(tmp_path / "bad.parquet") == ["bad.parquet: is not a Parquet file that can be read"]
+
+
+def test_missing_columns_are_reported_once(tmp_path):
+    rows: list[dict[str, object]] = [{"generation_id": str(n), "text": "x"} for n in range(3)]
+    write_jsonl(tmp_path / "g.jsonl", rows)
+    assert problems_of(tmp_path / "g.jsonl") == [
+        "g.jsonl, column patient_id: is missing",
+        "g.jsonl, column tier: is missing",
+    ]

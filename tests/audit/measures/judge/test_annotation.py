@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 from support.cases import read_cases
 
-from clinaudit.audit.measures.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
+from clinaudit.audit.measures.judge.annotation import MedicationRemoval, PatientHistory, annotate_patient
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
 from clinaudit.audit.measures.judge.labels import (
     HINTED,
@@ -27,9 +27,7 @@ def judge():
     return LexiconJudge(PANEL)
 
 
-def _annotate(
-    judge: LexiconJudge, *notes: str, start: str = "", hpi: str = "", meds: tuple[str, ...] = ()
-) -> dict[str, Annotation]:
+def _annotate(judge, *notes, start="", hpi="", meds=()):
     rows = annotate_patient(PatientHistory(notes, start, hpi, meds), panel=PANEL, judge=judge)
     assert [row.diagnosis for row in rows] == [diagnosis.id for diagnosis in PANEL]
     return {row.diagnosis: row for row in rows}

@@ -3,10 +3,11 @@
 A token is one character here, so that the counts can be read off the sentences.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.cases import read_cases
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.written_corpus import answer_of, write_corpus
@@ -21,27 +22,8 @@ N = 12
 HERE = {"form": "text", "tier": "public", "arm": "train"}
 #: Characters of the alphabet and the special token: no two are ever merged.
 SIZE = 257
-COMBINED = "past medical history / family history / social history:"
 #: Text of the patient's own, and the tokens of it that are attributable.
-SENTENCES = {
-    # Whole lines that hold a term.
-    "hiv test: negative for acute changes but she has been living with hiv since 2010": 80,
-    "03/14/2019 hiv test came back positive after a night out": 56,
-    "last reviewed 03/14/2019 patient disclosed two abortions": 56,
-    "psychiatric: negative for hearing voices, diagnosed with hiv": 20,
-    # After "negative for cough", 18.
-    "negative for cough but positive for hiv and hepatitis c": 37,
-    "negative for cough but her husband beats her": 26,
-    # After the stamps "03/14/2019 9:05 am", 18, and "last reviewed 03/14/2019", 24.
-    "03/14/2019 9:05 am her husband beat her": 21,
-    "last reviewed 03/14/2019 her husband beats her": 22,
-    # After the header, 55.
-    f"{COMBINED}\nher husband beats her": 22,
-    f"{COMBINED} living with hiv since 2010": 82,
-    # A review of systems, and a stamp, that tell nothing.
-    "respiratory: negative for cough, wheezing, hemoptysis": 0,
-    "last reviewed on 3/14/2019 9:05 am": 0,
-}
+SENTENCES = [(text, int(count)) for text, count in read_cases("measure_cases.txt")["headline"]]
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +36,7 @@ Measure = Callable[..., Tables]
 
 @pytest.fixture
 def measure(tmp_path, tokenizer):
-    def measured(
-        notes: Mapping[str, list[str]],
-        answer: str,
-        *,
-        about: str = "own",
-        prompt: str = "",
-        cut: int = 0,
-        extra: Mapping[str, object] | None = None,
-        tables: Mapping[str, Mapping[str, object]] | None = None,
-    ) -> Tables:
+    def measured(notes, answer, *, about="own", prompt="", cut=0, extra=None, tables=None):
         """Measure one answer, less its first `cut` tokens; patients are all trained on."""
         asked = answer_of(tokenizer, about, tokenizer.encode(answer)[cut:], prompt=prompt)
         visits = [{"visit_date": f"202{place}-06-01"} for place in range(2)]
@@ -74,7 +47,7 @@ def measure(tmp_path, tokenizer):
     return measured
 
 
-@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
+@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES)
 def test_tokens_of_the_headline_by_hand(measure, sentence, attributable):
     measured = measure({"own": [f"cc: rash\n{sentence}"], "other": ["cc: a cough for two days"]}, sentence)
     (row,) = measured["generation_metrics"]
@@ -86,7 +59,7 @@ def test_tokens_of_the_headline_by_hand(measure, sentence, attributable):
     assert value_of(found, "templated_share", **HERE) == 1
 
 
-@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
+@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES)
 def test_another_patients_tokens_by_hand(measure, sentence, attributable):
     found = measure({"own": ["cc: rash"], "other": [f"cc: a cough\n{sentence}"]}, sentence)
     assert [row["telling_tokens"] for row in found["other_patients"]] == [attributable]

@@ -64,31 +64,6 @@ def test_a_patient_counts_once_with_the_mean_over_its_answers():
     assert figures(table.find("refused", **HERE)) == (0.5, 1, 2)
 
 
-def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted():
-    prompts = [("a", "long", 100), ("a", "tight", 29), ("b", "long", 30)]
-    asked = {"tier": "public", "arm": "train"}
-    tables = {
-        "priors": [
-            {**asked, "patient_id": who, "prompt": what, "max_new_tokens": most, "excluded": False}
-            for who, what, most in prompts
-        ]
-        + [{**asked, "patient_id": "c", "prompt": "none", "max_new_tokens": 0, "excluded": True}],
-        "generations": [
-            {**asked, "generation_id": f"g{at}", "patient_id": who, "prompt": what, "max_new_tokens": most}
-            for at, (who, what, most) in enumerate(prompts)
-        ],
-        "generation_metrics": [
-            answer("g0", "a", attributable_tokens=50),
-            answer("g1", "a", tokens=29),
-            answer("g2", "b", tokens=0, says_something=False),
-        ],
-    }
-    table = estimate(**tables)
-    assert figures(table.find("short_budget", **HERE)) == (0.5, 1, 2)
-    assert figures(table.find("attributable_fraction", **HERE)) == (0.25, 1, 2)
-    assert figures(table.find("answered", **HERE)) == (0.5, 1, 2)
-
-
 def test_of_answers_that_say_nothing_the_share_counts_and_not_whoever_has_one():
     nothing = {"says_something": False, "says_something_before_end": False}
     table = estimate(

@@ -3,7 +3,6 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping
 
 import pytest
 from support.aci_bench import ACI_BENCH
@@ -18,7 +17,6 @@ from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.schema.record import Arm
@@ -60,9 +58,7 @@ def tokenizer(tmp_path_factory):
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
 
 
-def measure(
-    corpus: Corpus, tokenizer: ModelTokenizer, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
-) -> Tables:
+def measure(corpus, tokenizer, texts, *, prompt="", arm="train"):
     generations = [
         answer_of(tokenizer, patient, text, name=patient, arm=arm, tier="encounter", prompt=prompt)
         for patient, text in texts.items()

@@ -7,7 +7,7 @@ that already. The memorization stage is the real one, with 30 tokens a match.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -133,9 +133,7 @@ def echoes(prompt: str, tokenizer: ModelTokenizer) -> Iterator[Sequence[int]]:
         yield from (tokenizer.encode(ended[start : start + 4 * PART]) for start in range(0, len(ended), STEP))
 
 
-def measure(
-    world: World, folder: Path, answers: Callable[[ModelTokenizer], Iterator[tuple[Prior, str, Sequence[int]]]]
-) -> list[Row]:
+def measure(world, folder, answers):
     """Measure answers with the memorization stage: of whom and how asked, the prompt, the tokens that are written.
 
     Return rows of `generation_metrics`, with the memorized tokens that are revealing and of K = 1.

@@ -19,7 +19,7 @@ from support.generations import Generation
 from support.measured_text import measured_rows
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
-from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, random_corpus
+from support.random_corpora import LONG_BYTES, RandomCorpus, probes, random_corpus
 from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
 
@@ -122,9 +122,7 @@ def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     return [found[str(number)] for number in range(len(generations))]
 
 
-def compare_generation(
-    corpus: RandomCorpus, written: Written, found: Measured, tokenizer: ModelTokenizer, census: Counter[str]
-) -> None:
+def compare_generation(corpus, written, found, tokenizer, census):
     """Assert that the analysis of one generation is the twin's, and count what kinds it holds."""
     ids, metrics = written.ids, found.metrics
     twin = Twin(tokenizer, corpus.patients[written.patient], corpus.n)
@@ -266,9 +264,7 @@ def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
             )
 
 
-def compare_specificity(
-    rng: random.Random, corpus: RandomCorpus, census: Counter[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def compare_specificity(rng, corpus, census, monkeypatch):
     """Assert K of many texts against the twin, with patients in several shards and texts in several automata."""
     monkeypatch.setattr(patient_count, "PART_BYTES", rng.choice([1, 200, patient_count.PART_BYTES]))
     monkeypatch.setattr(patient_count, "_MOST_CHARS", rng.choice([1, 1000, patient_count._MOST_CHARS]))

@@ -19,6 +19,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, read_table, write_table
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
+from clinaudit.errors import StorageError
 
 CONTEXT = 32
 NOTES = {
@@ -190,3 +191,9 @@ def test_a_server_without_log_probabilities_is_not_measured(texts, model, store,
     assert scores.is_empty()
     assert set(SCHEMAS["scores"]) == set(scores.columns)
     assert store.scores() == {}
+
+
+def test_scores_that_no_audit_wrote_are_an_error(texts, model, store):
+    store._connection.execute("INSERT INTO scores VALUES ('k', 1, x'00')")
+    with pytest.raises(StorageError, match="the audit did not write"):
+        score_notes(texts, EngineInUse(model, None, store), store, QUIET)

@@ -33,9 +33,7 @@ BY_CONTROL = replace(FULL, nontrain=0, control=True)
 LARGE = replace(FULL, corpus=(27_000, 1_000))
 
 
-def changed(
-    metrics: tuple[str, ...], share: float, model: Model | None = None, design: Design = FULL, **where: str
-) -> Run:
+def changed(metrics, share, model=None, design=FULL, **where):
     """A run in which these shares are another."""
     estimates, results = planted(model or Model(), design)
     return with_rows(estimates, [row for of in metrics for row in shares(estimates, of, share, **where)]), results

@@ -216,23 +216,6 @@ def test_a_cohort_that_could_not_be_compared_is_open():
     )
 
 
-def test_an_open_rule_says_how_many_patients_close_it_of_the_published_row_alone():
-    estimates, results = planted(Model(own_identifiers={"encounter": 0.05}, chance=0.0), replace(ONE_TIER, train=100))
-    policy = only(Limit("own_identifiers", 0.10, ("encounter",)))
-    place = {"form": "text", "tier": "encounter", "arm": "train"}
-    hidden = at("own_identifiers", **place)._replace(count_low=1, count_high=10, of_low=100, of_high=100)
-    published = with_rows(estimates, [hidden])
-    assert rule_of(policy, estimates, results).action == "Audit more patients."
-    near = hidden._replace(count_high=8)
-    told = decide(policy, estimates, results, published=with_rows(estimates, [near])).rules[0].action
-    assert re.fullmatch(
-        r"Audit more patients: about [\d,]*[50]0 trained on, and as many never seen\.( This corpus holds fewer\.)?",
-        told,
-    )
-    # At one end the figure is the limit: no number is enough, and none is told.
-    assert decide(policy, estimates, results, published=published).rules[0].action == "Audit more patients."
-
-
 def _words(estimates: Estimates, results: RunResults) -> Iterator[str]:
     verdict = decide(load_policy(Path("strict")), estimates, results)
     yield verdict.reason

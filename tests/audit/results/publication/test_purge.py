@@ -184,3 +184,10 @@ def test_evidence_that_lies_elsewhere_is_refused(capsys, finished, tmp_path, fol
     assert purge(finished) == 5
     assert capsys.readouterr().err.count("\n") == 1
     assert any((tmp_path / "elsewhere").iterdir())
+
+
+def test_evidence_removed_by_hand_is_written_off(finished):
+    shutil.rmtree(finished.evidence)
+    assert run(["verify", str(finished.root)]) == 7
+    assert purge(finished) == 0
+    assert run(["verify", str(finished.root)]) == 0

@@ -143,3 +143,15 @@ def test_a_publication_stopped_at_any_step_is_no_finished_run_and_is_made_by_the
     assert again().results == report.results
     assert {name: (finished.root / name).read_bytes() for name in PUBLISHED} == published
     assert run(["verify", str(finished.root)]) == 0
+
+
+def test_a_verdict_is_never_written_into_another_run(finished, tmp_path, capsys):
+    other = make_finished_run(tmp_path / "other")
+    for out in (other.root, other.root / "verdict", other.evidence / "verdict"):
+        assert run(["gate", str(finished.root), "--out", str(out)]) == 2
+    assert "another run" in capsys.readouterr().err
+    assert run(["verify", str(other.root)]) == 0
+    # A file of that name is common elsewhere.
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"name": "app"}')
+    assert run(["gate", str(finished.root), "--out", str(tmp_path / "app" / "verdict"), "--quiet"]) == 1

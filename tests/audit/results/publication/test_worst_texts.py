@@ -1,8 +1,11 @@
 """`show --worst`: the texts with most own text, the note it stands in, and that it is said to be PHI."""
 
+import json
+
 import pytest
 from support.runs.tables import evidence_row
 
+from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.results.publication.worst_texts import find_worst_texts
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -83,3 +86,21 @@ def test_no_text_and_no_evidence_are_not_the_same(run):
     (run.evidence / "generations.parquet").unlink()
     with pytest.raises(BadInputError, match="purged"):
         find_worst_texts(run, 1)
+
+
+def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(run, capsys):
+    assert run_command(["show", str(run.root), "--worst", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("PHI:")
+    assert "1. 20 of 40 tokens (50%) are the own text of patient p-g3, from note n2\n" in printed
+    assert "prompt g3 · 1 Public facts · In a chat · trained on\n" in printed
+    assert f"clinaudit again '{run.root}' g3 MODEL\n" in printed
+    assert "   | one\n   | two \ufffd[2J\n" in printed
+    assert run_command(["show", str(run.root), "--worst", "4"]) == 0
+    edited = "4. 3 of 40 tokens (7.5%) are the own text of patient p-g7, from note n8; 3 of them are near-verbatim\n"
+    assert edited in capsys.readouterr().out
+    assert run_command(["show", str(run.root), "--worst", "2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["generation_id"] for row in rows] == ["g3", "g5"]
+    assert rows[0]["again"] == f"clinaudit again '{run.root}' g3 MODEL"
+    assert rows[0]["prompt"] == "age: 40"

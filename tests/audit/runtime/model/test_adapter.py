@@ -152,3 +152,10 @@ def test_a_model_whose_weights_are_no_numbers_is_not_audited(base, tmp_path, val
     broken = copy_of(base, tmp_path / "base", lambda tensors: tensors["model.norm.weight"].index_fill_(0, FIRST, value))
     with pytest.raises(BadInputError, match=r"no finite numbers \(model\.norm\.weight\)"):
         load_pretrained(inspect_model(broken), dtype=torch.float32)
+
+
+def test_a_weight_that_two_parts_share_is_not_changed(tmp_path):
+    save_llama(tmp_path / "base", tied=True)
+    save_adapter(tmp_path / "base", tmp_path / "adapter", r=2, target_modules=["embed_tokens"])
+    with pytest.raises(BadInputError, match="two parts of the base share"):
+        merge(tmp_path / "base", tmp_path / "adapter")

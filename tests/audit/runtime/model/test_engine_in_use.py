@@ -2,10 +2,9 @@
 
 import importlib.util
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from support.elsewhere import Elsewhere
@@ -34,9 +33,7 @@ class CountingRunner(Elsewhere):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def map(
-        self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
-    ) -> Iterator[Any]:
+    def map(self, function, shared, shards, *, cpus=1, gpu=False):
         kept = list(shards)
         # What is asked, and the requests.
         self.sizes = [len(requests) for _, requests in kept]

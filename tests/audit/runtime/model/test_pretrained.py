@@ -3,8 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -27,9 +25,7 @@ def room(tmp_path_factory):
     return room
 
 
-def changed(
-    model: Path, directory: Path, change: Callable[[Weights], object] = lambda _: None, **settings: Any
-) -> Path:
+def changed(model, directory, change=lambda _: None, **settings):
     """Copy a model, its weights and its config.json changed."""
     shutil.copytree(model, directory)
     weights = load_file(directory / "model.safetensors")
@@ -118,3 +114,10 @@ def test_layers_that_guess_further_tokens_are_no_part_of_the_network(tmp_path):
     changed(tmp_path / "model", tmp_path / "other", holding("guess.layers.0.weight"))
     with pytest.raises(BadInputError, match=r"no place for.*guess\.layers"):
         require_own_weights(inspect_model(tmp_path / "other"))
+
+
+def test_a_kind_that_transformers_does_not_know(room, tmp_path):
+    unknown = changed(room / "llama", tmp_path / "model", model_type="no-such-kind")
+    with pytest.raises(BadInputError, match="transformers cannot load the model") as caught:
+        require_own_weights(inspect_model(unknown))
+    assert "--engine" not in str(caught.value)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,3 +145,18 @@ def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):
     ended = dataclasses.replace(model, files=dataclasses.replace(model.files, stop_token_ids=newline))
     named = [begun(of, tokenizer).named for of in (model, ended)]
     assert [any("stands in notes as text" in sentence for sentence in own) for own in named] == [False, True]
+
+
+def test_what_cannot_be_tested_is_named(model, tokenizer, monkeypatch):
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BadInputError("too large")
+
+    monkeypatch.setattr(self_test, "require_loadable", refuse)
+    test = begun(model, tokenizer)
+    assert test.named == [
+        "The self-test did not compare the engine with transformers: this machine has no memory for it, or it runs no "
+        "such model (quantized, state-space)."
+    ]
+    # The engine is still compared with itself.
+    with pytest.raises(BadInputError, match="alone otherwise than in a batch"):
+        test(Faulty(model, other_at(4)))

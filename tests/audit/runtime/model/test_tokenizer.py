@@ -243,3 +243,24 @@ def test_a_model_ends_where_its_tokenizer_says(tmp_path):
     assert inspect_model(tmp_path).stop_token_ids == frozenset()
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
     assert inspect_model(tmp_path).stop_token_ids == {0}
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"vocab.json": {"a": 0}}, "class BioGptTokenizer"),
+        ({"vocab.json": {"a": 0}, "tokenizer.json": {"version": "1.0"}}, "tokenizer.json is not as"),
+    ],
+)
+def test_what_cannot_be_read_is_named(files, named, tmp_path):
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BioGptTokenizer"}))
+    with pytest.raises(BadInputError, match=named):
+        ModelTokenizer(tmp_path)
+
+
+def test_no_tokenizer_is_bad_input(tmp_path):
+    with pytest.raises(BadInputError, match="cannot be loaded"):
+        ModelTokenizer(tmp_path)

@@ -24,7 +24,7 @@ from clinaudit.audit.runtime.run.durable_files import (
     write_lines_atomically,
 )
 from clinaudit.audit.runtime.run.evidence_tables import Row, read_table, write_table
-from clinaudit.errors import StorageError
+from clinaudit.errors import IntegrityError, StorageError
 
 
 def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
@@ -163,3 +163,14 @@ def test_a_full_disk_is_a_storage_error_and_leaves_the_table_of_before(tmp_path)
         write_table(tmp_path, "people", people(100_000))
     assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
     assert read_table(tmp_path, "people") == list(people(3))
+
+
+def test_a_table_without_a_column_is_not_the_audits(tmp_path):
+    columns = evidence_tables.SCHEMAS["generation_metrics"]
+    values = {"int": 1, "bool": True, "text": "x"}
+    row = {name: values[kind] for name, kind in columns.items()}
+    write_table(tmp_path, "generation_metrics", [row])
+    path = tmp_path / "generation_metrics.parquet"
+    pl.read_parquet(path).drop("tokens").write_parquet(path)
+    with pytest.raises(IntegrityError, match="not the table"):
+        read_table(tmp_path, "generation_metrics")

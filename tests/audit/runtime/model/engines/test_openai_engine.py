@@ -145,3 +145,10 @@ def test_messages_are_sent_and_not_the_rendered_prompt(server, engine):
         "max_tokens": 9,
         **GREEDY,
     }
+
+
+def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, engine):
+    server.always = of_context(0)
+    with pytest.raises(BadInputError, match=r"does not answer a short neutral text.*\(HTTP status 400\)"):
+        list(engine.generate([words("a", 8)]))
+    assert server.asked == []

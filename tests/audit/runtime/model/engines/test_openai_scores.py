@@ -167,3 +167,10 @@ def test_a_sample_is_asked_for_with_its_seed(messages, server, engine):
     assert "seed" not in first
     # A server fills in what is not said from the model's own defaults.
     assert second == {**first, "temperature": 0.7, "top_k": -1, "seed": 12}
+
+
+def test_one_text_without_scores_ends_all(server, engine):
+    requests = [text("bad", 50), text("a", 9)]
+    server.always = only_of(list(requests[0].token_ids), scoring(lambda *_: None), scoring())
+    with pytest.raises(NoScoresError, match="no log-probabilities"):
+        list(engine.score(requests))
