@@ -69,7 +69,6 @@ _ROLE_AFTER: Final = words(r",[ ](?:[a-z]+[ ])?(?:${staff}|matron|sister|nurse|r
 _PAIR_AND_SCORE: Final = re.compile(r"-[A-Z][\w'’]+(?: (?:index|score|grade))?:? \d")
 #: A class and its letter: "Ann Arbor IIB". "Lund III" is the third of that name.
 _CLASS: Final = re.compile(r"(?:I{1,3}|IV)[ABCab]")
-#: How often and how a drug is given, or that it ends: after a name stands none of these.
 _TAKEN: Final = pattern("taken")
 _DOSED: Final = words(r"[ ]\d+(?:[.,/]\d+)*[ ]?(?:mg|mcg|µg|ml|units?|iu|mmol)\b")
 #: What stands before a word in a list.
@@ -81,7 +80,6 @@ _RELATIVE: Final = words(r"\b(?:${kin}|${close}),?[ ](?:is[ ]|named[ ]|called[ ]
 _OF_A_THING: Final = words(
     r"\b(?:device|drug|medication|product|brand|generic|trade|test|study|trial)[ ]name[ ]?:[ ][^,;\n]*$"
 )
-#: A service in short before who speaks for it, and a network before who somebody is there.
 _OF_A_SERVICE: Final = pattern("of_a_service")
 #: What follows a verb, and no name.
 _OBJECT: Final = words(r"[ ](?:who|what|whether|that|how|me|him|us|them|the|an?|my|your|it|this|these)\b")
@@ -92,7 +90,6 @@ _NUMBER_AFTER: Final = re.compile(
 _LABEL: Final = words(r"${label}|${of_driver}|${of_licence}|NHI|IHI|IPP|BSN|AHV|SVNR|KVNR|TAJ|PESEL|CPR|PPS|VIC|DVLA")
 #: Where a sentence or a turn begins.
 _BEGINS: Final = re.compile(r"(?:^|[.!?:\n]\s?|[*\])>]\s|\bwrites?:?\s|\basks?:?\s)$")
-#: Of a sentence that goes on, and not by what somebody does.
 _GOES_ON: Final = pattern("goes_on")
 
 
@@ -375,7 +372,6 @@ _SENTENCE_CHARS: Final = 160
 _CLAUSE_END: Final = re.compile(
     r"[.!?;](?=\s)|\n|,|\s(?:with|but|has|had|presents?|presenting|reports?|complains?|denies|developed)\s"
 )
-#: "3 days of cough", "a 3-day history of": what lasts so long is no life.
 _OF_AN_ILLNESS: Final = pattern("of_an_illness")
 
 

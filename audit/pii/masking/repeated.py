@@ -11,9 +11,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word
 from clinaudit.audit.pii.detectors.numbers import ends_of, find_ends
 from clinaudit.audit.pii.detectors.word_lists import is_name_again
@@ -26,7 +23,7 @@ from clinaudit.audit.pii.values.value_scan import places_of
 #: What finds a value once more.
 _AGAIN: Final = ("masked elsewhere in the record",)
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
-_IS_LETTER: Final = np.array([chr(code).isalnum() and code < 128 for code in range(256)])
+_LETTER: Final = re.compile("[0-9A-Za-z]")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
 _LEAST_LETTERS: Final = 4
 _LEAST_LETTERS_OF_NAME: Final = 3
@@ -56,29 +53,27 @@ class FoldedText:
         yield from ((start, self.text[start:end]) for start, end in self._stretches)
 
     @cached_property
-    def _places(self) -> npt.NDArray[np.int64]:
+    def _places(self) -> list[int]:
         """Where each of the letters stood; few texts hold a value once more, so that it is seldom asked."""
-        places: list[npt.NDArray[np.int64]] = []
+        places: list[int] = []
         for start, end in self._stretches:
-            places += [_places_of_letters(self.text[start:end]) + start, np.array([end])]
-        return np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
+            part = self.text[start:end]
+            if part.isascii():
+                places += (start + letter.start() for letter in _LETTER.finditer(part))
+            else:
+                places += (start + at for at, letter in enumerate(part) for _ in fold_value(letter))
+            places.append(end)
+        return places
 
     def find(self, values: Collection[str]) -> Iterator[tuple[str, int, int]]:
         """Yield which of some folded values stand in the text as whole words, and where; one pass for all of them."""
         for value, begin in places_of(values, self.letters):
-            start, end = int(self._places[begin]), int(self._places[begin + len(value) - 1]) + 1
+            start, end = self._places[begin], self._places[begin + len(value) - 1] + 1
             if not self._adjoins(start - 1) and not self._adjoins(end):
                 yield value, start, end
 
     def _adjoins(self, place: int) -> bool:
         return 0 <= place < len(self.text) and self.text[place].isalnum()
-
-
-def _places_of_letters(text: str) -> npt.NDArray[np.int64]:
-    """Return where each of the letters and digits of a folded text stood."""
-    if text.isascii():
-        return np.flatnonzero(_IS_LETTER[np.frombuffer(text.encode(), dtype=np.uint8)])
-    return np.array([place for place, letter in enumerate(text) for _ in fold_value(letter)], dtype=np.int64)
 
 
 def fold_value(text: str) -> str:

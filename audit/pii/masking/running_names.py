@@ -21,10 +21,8 @@ from clinaudit.audit.pii.values.normal_form import STATES
 _CHARS: Final = 50
 #: Written in capitals throughout, so short a word is an abbreviation.
 _LONGEST_ABBREVIATION: Final = 5
-#: Before any name, of one word or more.
 _SURE_BEFORE: Final = pattern("sure_before")
 _SURE_AFTER: Final = pattern("sure_after")
-#: Before or after two words or more.
 _BEFORE: Final = pattern("before")
 _AFTER: Final = pattern("after")
 _BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
@@ -51,14 +49,12 @@ _FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+
 #: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
 _OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
 _NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
-#: A word that no list has, after these, is a drug that is too new for them.
 _GIVEN: Final = pattern("given")
 #: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
 _NOUN_AFTER: Final = re.compile(
     r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
     r"|(?P<noun>[a-z]{2,})\b)"
 )
-#: Words after somebody: what they do or are, when and where, and what is theirs.
 _OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
