@@ -19,12 +19,12 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
     out = tmp_path / "bench"
     assert run(["unlearn", "build", str(corpus), "--out", str(out), "--percent", "34", "--percent", "34"]) == 0
     said = capsys.readouterr()
-    counted = "3 of the patients were trained on; 8 of the questions are withheld from training, and 72 rephrased"
+    counted = "3 of the patients were trained on; 8 of the questions are withheld from training."
     assert counted in " ".join(said.out.split())
     assert "patients left out: 1: fewer than four factual questions can be asked from the notes" in said.out
     assert "Arthritis and Bone  2 (50%)   16" in said.out
     assert "Total               4         32" in said.out
-    assert "random:34  1       6          2       12" in said.out
+    assert "random:34  1                   6                  2                  12" in said.out
     bench = read_bench(out)
     assert [split.name for split in bench.splits] == ["random:34"]
     assert bench.counts is not None

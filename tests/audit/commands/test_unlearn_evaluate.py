@@ -1,48 +1,24 @@
 """`clinaudit unlearn evaluate`: what it prints and with which status it ends. What it measures has tests of its own."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.unlearning.filled_evaluation import filled_evaluation
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.unlearning.evaluation import evaluate as door
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
-from clinaudit.reports.schema.unlearning_scores import ScoresDocument
+from clinaudit.reports.wording.unlearning import Evaluation
 
 
-def _figure(value: float | None) -> dict[str, Any]:
-    return {"value": value, "interval": [None, None], "answers": 3}
-
-
-def _of(role: str, value: float | None, *, use: str = "train") -> dict[str, Any]:
-    return {role: {"factual": {use: _figure(value)}}}
-
-
-_FIELDS = {
-    "format": 1, "bench": "b", "split": "random:10", "form": "addressed", "seed": 0, "resamples": 0, "made_with": {},
-    "question_count": 1200, "set_aside_patients": 0, "patients": {}, "items": [],
-    "models": {
-        "tuned": {
-            "afe": {"forget": {"factual": {"train": _figure(0.25), "holdout": _figure(0.5)}}},
-            "ls": _of("forget", 0.125),
-            "ds": _of("forget", 0.0),
-            "mu": _of("retain", 0.75),
-            "same_category": {"mu": {**_of("same", 0.5), **_of("others", 0.875)}},
-        },
-    },
-}  # fmt: skip
-DOCUMENT = ScoresDocument.model_validate(_FIELDS)
-
-
-def test_options_reach_the_request(
+def test_options_reach_the_request_and_the_table_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[EvaluationRequest] = []
 
-    def evaluate(request: EvaluationRequest, _progress: object) -> dict[str, ScoresDocument]:
+    def evaluate(request: EvaluationRequest, _progress: object) -> Evaluation:
         asked.append(request)
-        return {"random:10": DOCUMENT}
+        return filled_evaluation()
 
     monkeypatch.setattr(door, "evaluate", evaluate)
     models = [str(tmp_path / "tuned"), f"npo={tmp_path / 'forgot'}"]
@@ -52,11 +28,16 @@ def test_options_reach_the_request(
     (request,) = asked
     assert [place.name for place in request.models] == ["tuned", "npo"]
     assert (request.split_name, request.form, request.before, request.seed) == ("cancer:10", "paper", "npo", 3)
-    assert request.has_robustness is False
-    assert "0.750" in capsys.readouterr().out
+    assert request.has_trials is False
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("cancer:10")
+    # AFE, withheld, LS, that of the reference, DS; MU of all retained, of those with the disease, of others.
+    row = next(line.split() for line in lines[at:] if line.startswith("sim_npo-cancer-10"))
+    assert row[1:] == ["factual", "0.600", "0.900", "0.060", "0.400", "0.000", "0.890", "0.370", "0.890"]
+    assert all(len(line) <= 100 for line in lines)
     tried = ["--samples", "8", "--relearning-steps", "5", "--relearning-rate", "1e-3"]
     assert run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *tried]) == 0
-    chosen = asked[-1].robustness
+    chosen = asked[-1].trials
     assert (chosen.samples, chosen.relearning.steps, chosen.relearning.learning_rate) == (8, 5, 1e-3)
     status = run(["unlearn", "evaluate", *models, "--bench", "b", "--out", "r", "--no-robustness", "--samples", "8"])
     assert status == 2

@@ -3,16 +3,18 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from support.hand_made_bench import QUESTIONS, save_hand_made_bench
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.unlearn import score
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.metrics import given_answers
+from clinaudit.audit.unlearning.evaluation import evaluate
 from clinaudit.errors import BadInputError, UsageError
+from clinaudit.reports.schema.unlearning import CHECKS, FIGURES
 
 KEYWORDS = (
     Keyword("q1", "lung cancer", 1.1, ("note", "answer")),
@@ -25,7 +27,7 @@ SECRET = "Zebulon"
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(given_answers, "load_embedder", lambda _directory: SharedWords())
+    monkeypatch.setattr(evaluate, "load_embedder", lambda _directory: SharedWords())
     return save_hand_made_bench(tmp_path, keywords=KEYWORDS)
 
 
@@ -42,19 +44,44 @@ def write_rows(path: Path, *rows: Any) -> Path:
     return path
 
 
-def scored(bench: Path, rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
+class Scored(NamedTuple):
+    """What a result says."""
+
+    record: dict[str, Any]
+    figures: pl.DataFrame
+    #: One row a model, question and metric.
+    scores: pl.DataFrame
+    roles: dict[str, str]
+
+    def value(self, model: str, metric: str, group: str, kind: str = "factual", use: str = "train") -> float | None:
+        """Return one figure."""
+        (value,) = self.figures.filter(model=model, metric=metric, group=group, kind=kind, use=use)["value"]
+        return None if value is None else float(value)
+
+    def reason(self, model: str, metric: str, group: str) -> str:
+        """Return why there is none."""
+        rows = self.figures.filter(model=model, metric=metric, group=group, kind="factual", use="train")
+        return str(rows["reason"].item())
+
+
+def scored(bench: Path, rows: list[dict[str, Any]], *options: str, out: str = "scores") -> Scored:
     answers = write_rows(bench.parent / "answers.jsonl", *rows)
-    out = bench.parent / "scores.json"
-    status = score.main([str(bench), str(answers), "--out", str(out), *options], standalone_mode=False)
+    result = bench.parent / out
+    status = score.main([str(bench), str(answers), "--out", str(result), *options], standalone_mode=False)
     assert status == 0
-    assert out.stat().st_mode & 0o777 == 0o600
-    document: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    return document
+    assert {path.stat().st_mode & 0o777 for path in result.rglob("*") if path.is_file()} == {0o600}
+    roles = pl.read_parquet(result / "evidence" / "roles.parquet").select("patient_id", "role")
+    return Scored(
+        json.loads((result / "evaluate.json").read_text(encoding="utf-8")),
+        pl.read_csv(result / "figures.csv", schema=FIGURES),
+        pl.read_parquet(result / "evidence" / "scores.parquet"),
+        dict(roles.iter_rows()),
+    )
 
 
 def problems_of(bench: Path, *rows: Any) -> tuple[str, ...]:
     answers = write_rows(bench.parent / "answers.jsonl", *rows)
-    out = bench.parent / "scores.json"
+    out = bench.parent / "scores"
     with pytest.raises(BadInputError) as caught:
         score.main([str(bench), str(answers), "--out", str(out)], standalone_mode=False)
     assert SECRET not in caught.value.render()
@@ -62,73 +89,63 @@ def problems_of(bench: Path, *rows: Any) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_what_stands_in_the_document(bench: Path) -> None:
+def test_what_stands_in_the_result(bench: Path) -> None:
     rows = answers_of("right", token_ids=[1, 2, 3])
     rows += answers_of("stuck", "no no no", token_ids=[4, 4, 4])
-    document = scored(bench, rows)
-    assert document["split"] == "random:25"
-    assert document["made_with"] == {"cs": "shared words", "es_rules": "rules: facts with their polarity"}
-    right, stuck = document["models"]["right"], document["models"]["stuck"]
-    assert right["ls"]["forget"]["factual"]["train"]["value"] == 0.5
-    assert right["ls_echo_free"]["forget"]["factual"]["train"]["value"] == 1.0
-    assert right["ls"]["never_trained"]["factual"]["train"]["value"] == 1.0
-    assert right["ls"]["retain"]["factual"]["holdout"]["value"] is None
-    assert right["mu_without_em"]["retain"]["factual"]["holdout"]["value"] == 1.0
-    assert right["afe_without_em"]["forget"]["reasoning"]["train"]["value"] == 0.0
-    assert right["parts"]["mu_without_em"]["retain"]["factual"]["train"] == ["rouge_l", "cs", "te", "es_rules"]
-    assert right["counts"]["retain"]["factual"]["holdout"] == {
-        "patients": 1,
-        "answers": 1,
-        "empty_or_single": 0,
-        "without_keywords": 1,
-    }
-    assert (right["ds"]["forget"]["factual"]["train"]["value"], stuck["ds"]["forget"]["factual"]["train"]["value"]) == (
-        0.0,
-        1.0,
-    )
-    assert stuck["afe_without_em"]["forget"]["factual"]["train"]["value"] == 1.0
+    found = scored(bench, rows)
+    assert [split["split"] for split in found.record["splits"]] == ["random:25"]
+    assert found.record["made_with"] == {"cs": "shared words", "es": "rules: facts with their polarity"}
+    assert (found.value("right", "ls", "forget"), found.value("right", "ls_echo_free", "forget")) == (0.5, 1.0)
+    assert found.value("right", "ls", "never_trained") == 1.0
+    assert found.value("right", "ls", "retain", use="holdout") is None
+    assert found.value("right", "mu_without_em", "retain", use="holdout") == 1.0
+    assert found.value("right", "afe_without_em", "forget", "reasoning") == 0.0
+    assert (found.value("right", "ds", "forget"), found.value("stuck", "ds", "forget")) == (0.0, 1.0)
+    assert found.value("stuck", "afe_without_em", "forget") == 1.0
     # Exact memorization needs the model.
-    assert not {"em", "mu", "afe"} & set(right)
-    first = document["items"][0]
-    assert (first["model"], first["qa_id"], first["role"], first["ls"]) == ("right", "q1", "forget", 0.5)
-    assert len(document["items"]) == 10
-    assert first["patient_id"] == "P1"
-    assert document["patients"]["P4"] == {"role": "never_trained", "category": "cancer"}
-    # No text of a question or an answer; the name of a category is none.
-    assert "lung" not in json.dumps(document)
+    assert found.value("right", "mu", "retain") is None
+    assert "own probabilities" in found.reason("right", "mu", "retain")
+    first = found.scores.filter(metric="ls").row(0, named=True)
+    assert (first["model"], first["qa_id"], first["value"]) == ("right", "q1", 0.5)
+    assert found.roles == {"P1": "forget", "P2": "retain", "P3": "retain", "P4": "never_trained"}
+    # Beside the evidence no text of a question or an answer stands, and nobody.
+    result = bench.parent / "scores"
+    for name in ("evaluate.json", "figures.csv", "collapse.csv"):
+        assert not any(word in (result / name).read_text(encoding="utf-8") for word in ("lung", "q1", "P1", "P4"))
+    assert not (result / "report.html").exists()
 
 
 def test_another_split_changes_who_is_forgotten(bench: Path) -> None:
-    document = scored(bench, answers_of("m"), "--split", "cancer:25", "--quiet")
-    assert {item["qa_id"]: item["role"] for item in document["items"]} == {
-        "q1": "retain",
-        "q2": "retain",
-        "q3": "forget",
-        "q4": "retain",
-        "q5": "never_trained",
-    }
+    found = scored(bench, answers_of("m"), "--split", "cancer:25", "--quiet")
+    assert found.roles == {"P1": "retain", "P2": "forget", "P3": "retain", "P4": "never_trained"}
     with pytest.raises(BadInputError, match="no such split"):
         scored(bench, answers_of("m"), "--split", "random:90")
 
 
 def test_missing_token_ids_are_null_with_a_reason_and_words_stand_in(bench: Path) -> None:
-    document = scored(bench, answers_of("m", "no no no"))
-    model = document["models"]["m"]
+    found = scored(bench, answers_of("m", "no no no"))
     for metric in ("te", "ds"):
-        found = model[metric]["forget"]["factual"]["train"]
-        assert (found["value"], found["reason"]) == (None, "no token ids were given")
-    assert model["te_words"]["forget"]["factual"]["train"]["value"] == 0.0
-    assert model["parts"]["mu_without_em"]["retain"]["factual"]["train"] == ["rouge_l", "cs", "te_words", "es_rules"]
-    assert document["items"][0]["reasons"]["te"] == "no token ids were given"
+        assert found.value("m", metric, "forget") is None
+        assert found.reason("m", metric, "forget") == "no token ids were given"
+    assert found.value("m", "te_words", "forget") == found.value("m", "te_or_zero", "forget") == 0.0
 
 
 def test_answers_before_are_compared_with(bench: Path) -> None:
     rows = answers_of("old") + answers_of("new", "no")
-    document = scored(bench, rows, "--before", "old")
-    assert document["models"]["new"]["change"]["rouge_l"]["forget"]["factual"]["train"]["value"] == -1.0
-    assert not {"change", "collapse"} & document["models"]["old"].keys()
+    found = scored(bench, rows, "--before", "old")
+    assert found.value("new", "rouge_l_change", "forget") == -1.0
+    assert found.figures.filter(model="old", metric="rouge_l_change").is_empty()
+    checks = pl.read_csv(bench.parent / "scores" / "collapse.csv", schema=CHECKS)
+    assert set(checks["model"]) == {"new"}
     with pytest.raises(UsageError, match="--before"):
         scored(bench, rows, "--before", "none of them")
+
+
+def test_another_file_in_the_same_place_is_refused_and_the_same_one_gives_the_same(bench: Path) -> None:
+    first = scored(bench, answers_of("m"))
+    assert scored(bench, answers_of("m")).figures.equals(first.figures)
+    with pytest.raises(UsageError, match=r"other settings \(answers_digest\)"):
+        scored(bench, answers_of("m", "no"))
 
 
 def test_an_unanswered_question_is_an_error(bench: Path) -> None:
@@ -147,8 +164,9 @@ def test_an_unanswered_question_is_an_error(bench: Path) -> None:
         ({"qa_id": 7}, "column qa_id: is not text"),
         ({"text": None}, "column text: is not text"),
         ({"text": [SECRET]}, "column text: is not text"),
-        ({"model": " "}, "column model: is blank, longer than 200 characters, or holds one that cannot be printed"),
-        ({"model": SECRET * 99}, "column model: is blank, longer than 200 characters, or holds one that cannot be "),
+        ({"model": " "}, "column model: is blank, longer than 200 characters, begins with =, +, - or @, or holds a "),
+        ({"model": f"={SECRET}"}, "column model: is blank, longer than 200 characters, begins with =, +, - or @"),
+        ({"model": SECRET * 99}, "column model: is blank, longer than 200 characters"),
         ({"token_ids": [1, SECRET]}, "column token_ids: is not a list of token ids"),
         ({"token_ids": [True]}, "column token_ids: is not a list of token ids"),
         ({"token_ids": [-1]}, "column token_ids: is not a list of token ids"),
@@ -180,7 +198,7 @@ def test_a_missing_field_a_broken_line_and_nothing_are_named(bench: Path, conten
     answers = bench.parent / "answers.jsonl"
     answers.write_text(content, encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
-        score.main([str(bench), str(answers), "--out", str(bench.parent / "s.json")], standalone_mode=False)
+        score.main([str(bench), str(answers), "--out", str(bench.parent / "s")], standalone_mode=False)
     assert SECRET not in caught.value.render()
     assert len(caught.value.problems) == len(problems)
     assert all(part in found for part, found in zip(problems, caught.value.problems, strict=True))
@@ -190,22 +208,10 @@ def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixt
     scored(bench, answers_of("m", note=SECRET))
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
-    row = lines[lines.index("never trained") + 1]
-    # One patient; LS, that of the reference, echo-free, ROUGE, CS; no token ids; MU and AFE.
-    assert row.split() == [
-        "factual,",
-        "train",
-        "1",
-        "1.000",
-        "1.000",
-        "1.000",
-        "1.000",
-        "1.000",
-        "–",
-        "–",
-        "1.000",
-        "0.000",
-    ]
+    row = next(line for line in lines if line.startswith("m "))
+    # AFE of questions trained on, none withheld; LS, that of the reference; no token ids; MU of retained, same, others.
+    assert row.split() == ["m", "factual", "0.000", "–", "0.500", "0.500", "–", "1.000", "1.000", "–"]
+    assert "MU and AFE without exact memorization" in printed.out
     assert "fields of other names: 1" in printed.err
     assert SECRET not in printed.out + printed.err
     assert all(len(line) <= 100 for line in lines)
@@ -214,9 +220,10 @@ def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("place", "options", "said"),
     [
-        ("answers.jsonl", [], "what is to be scored"),
-        ("corpus/notes.jsonl", [], "lies in the corpus"),
-        ("corpus/notes.jsonl", ["--corpus", "corpus"], "lies in the corpus"),
+        ("answers.jsonl", [], "names something that is not a directory"),
+        ("corpus/notes", [], "lies in the corpus"),
+        ("corpus/notes", ["--corpus", "corpus"], "lies in the corpus"),
+        ("bench/scores", [], "lies in the benchmark"),
     ],
 )
 def test_out_replaces_nothing_that_is_read(
@@ -224,10 +231,11 @@ def test_out_replaces_nothing_that_is_read(
 ) -> None:
     monkeypatch.chdir(bench.parent)
     answers = write_rows(bench.parent / "answers.jsonl", *answers_of("m", "x"))
-    before = Path(place).read_bytes()
+    before = answers.read_bytes()
     with pytest.raises(UsageError, match=said):
         score.main([str(bench), str(answers), "--out", place, *options], standalone_mode=False)
-    assert Path(place).read_bytes() == before
+    assert answers.read_bytes() == before
+    assert not (bench.parent / "corpus" / "notes").exists()
 
 
 def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench: Path) -> None:
@@ -236,5 +244,5 @@ def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench:
         "At the visit of May: What was found by biopsy?",
         asked.question,
     )
-    assert scored(bench, answers_of("right"))["form"] == "addressed"
-    assert scored(bench, answers_of("right"), "--form", "paper")["form"] == "paper"
+    assert scored(bench, answers_of("right")).record["form"] == "addressed"
+    assert scored(bench, answers_of("right"), "--form", "paper", out="paper").record["form"] == "paper"
