@@ -1,7 +1,6 @@
 """What the benchmark of unlearning is measured on: the demo's patients, their questions, and the demo's model.
 
-Owns who is trained on and who is not, and which rephrased questions are asked. The rest is done by the product's own
-commands (unlearning_steps.py).
+Owns who is trained on and who is not. The rest is done by the product's own commands (unlearning_steps.py).
 
     python benchmarks/unlearning_models.py CORPUS MODEL SEED EPOCHS       trains the demo's model on a corpus
 """
@@ -46,24 +45,13 @@ def write_corpus_without(corpus: Path, folder: Path, forgotten: Collection[str])
     _copy(corpus, folder, kept=set(splits_of(corpus)), untrained=forgotten)
 
 
-def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
-    """Write a benchmark with fewer questions a patient: two of a kind to train on, and the one that is withheld.
-
-    Each question of a patient whom one of `splits` forgets keeps one rephrasing: the test of other words asks these
-    patients alone, but every model answers every question.
-    """
+def thin_bench(built: Path, folder: Path) -> None:
+    """Write a benchmark with fewer questions a patient: two of a kind to train on, and the one that is withheld."""
     bench = read_bench(built)
-    rephrased_of = {patient for split in bench.splits if split.name in splits for patient in split.forget}
     chosen: dict[tuple[str, ...], list[Question]] = {}
     for one in bench.questions:
-        if one.use != "rephrased":
-            chosen.setdefault((one.patient_id, one.kind, one.use), []).append(one)
+        chosen.setdefault((one.patient_id, one.kind, one.use), []).append(one)
     held = {one.qa_id for same in chosen.values() for one in same[:_QUESTIONS_A_KIND]}
-    rephrasings: dict[str | None, str] = {}
-    for one in bench.questions:
-        if one.rephrased_from in held and one.patient_id in rephrased_of:
-            rephrasings.setdefault(one.rephrased_from, one.qa_id)
-    held.update(rephrasings.values())
     document = json.loads((built / "bench.json").read_text(encoding="utf-8"))
     corpus = Path(document["corpus"]["path"])
     thinned = Bench.of(
@@ -72,7 +60,7 @@ def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
         questions=[one for one in bench.questions if one.qa_id in held],
         splits=bench.splits,
         keywords=[one for one in bench.keywords if one.qa_id in held],
-        settings={**bench.settings, "thinned": {"a_kind": _QUESTIONS_A_KIND, "rephrased_of": sorted(splits)}},
+        settings={**bench.settings, "thinned": _QUESTIONS_A_KIND},
         counts=bench.counts,
     )
     run = RunDirectory(folder)

@@ -1,4 +1,4 @@
-"""What is finished of the benchmark of unlearning: its documents, as `unlearn evaluate` wrote them."""
+"""What is finished of the benchmark of unlearning: figures that `unlearn evaluate` wrote, and how rates were chosen."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unlearning_steps import METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid, slug
+import polars as pl
+from unlearning_steps import METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid
+
+from clinaudit.audit.unlearning.evaluation.result_files import FIGURES_FILE
+from clinaudit.reports.schema.unlearning import FIGURES
 
 Json = Mapping[str, Any]
 
@@ -15,11 +19,9 @@ Json = Mapping[str, Any]
 class Results:
     """What is finished."""
 
-    #: Split -> its document.
-    scores: Mapping[str, Json] = field(default_factory=dict)
-    robustness: Mapping[str, Json] = field(default_factory=dict)
+    figures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FIGURES))
     #: Of models with and without one split's patients, of several seeds; None where they were not trained.
-    faithfulness: Json | None = None
+    faithfulness: pl.DataFrame | None = None
     #: Method -> both records of the model of the split on which its rate was chosen.
     chosen: Mapping[str, Json] = field(default_factory=dict)
     #: Split -> how many it forgets.
@@ -30,16 +32,7 @@ class Results:
 
 def read_results(folder: Folder, grid: Grid) -> Results:
     """Read what there is."""
-    scores: dict[str, Json] = {}
-    robustness: dict[str, Json] = {}
     chosen: dict[str, Json] = {}
-    for split in grid.splits(grid.percents):
-        for result in folder.results.values():
-            for kind, found in (("scores", scores), ("robustness", robustness)):
-                document = _read(result / "evidence" / f"{kind}-{slug(split)}.json")
-                if document is not None:
-                    found[split] = document
-    own = f"evidence/scores-{slug(grid.chosen_on)}.json"
     for method in METHODS:
         model = folder.forgot(method, grid.chosen_on)
         paths = (model / "unlearn.json", model / "evidence" / "unlearn.json")
@@ -49,19 +42,16 @@ def read_results(folder: Folder, grid: Grid) -> Results:
     forgotten = json.loads(splits.read_text(encoding="utf-8")) if splits.is_file() else {}
     log = folder.root / SECONDS_FILE
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
+    found = [figures for result in folder.results.values() if (figures := _read(result)) is not None]
     return Results(
-        scores=scores,
-        robustness=robustness,
-        faithfulness=_read(folder.faithfulness / own),
+        figures=pl.concat([pl.DataFrame(schema=FIGURES), *found]),
+        faithfulness=_read(folder.faithfulness),
         chosen=chosen,
         forgotten={name: len(patients) for name, patients in forgotten.items()},
         seconds=[(row["step"], row.get("processor_seconds", 0.0)) for row in rows],
     )
 
 
-def _read(path: Path) -> Json | None:
-    """Return a document; None where it is not there."""
-    if not path.is_file():
-        return None
-    document: Json = json.loads(path.read_text(encoding="utf-8"))
-    return document
+def _read(result: Path) -> pl.DataFrame | None:
+    path = result / FIGURES_FILE
+    return pl.read_csv(path, schema=FIGURES) if path.is_file() else None

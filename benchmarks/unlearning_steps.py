@@ -126,7 +126,7 @@ def _benchmark(grid: Grid, folder: Folder) -> Iterator[Step]:
         write_corpus(folder.corpus, trained=grid.trained, never_trained=grid.never_trained, seed=grid.seed)
 
     def thin() -> None:
-        thin_bench(built, folder.bench, grid.splits(grid.tried))
+        thin_bench(built, folder.bench)
         splits = {split.name: list(split.forget) for split in read_bench(folder.bench).splits}
         (folder.root / SPLITS_FILE).write_text(json.dumps(splits), encoding="utf-8")
 

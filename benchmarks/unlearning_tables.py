@@ -1,4 +1,4 @@
-"""The tables of the benchmark of unlearning, from the documents that `clinaudit unlearn evaluate` wrote.
+"""The tables of the benchmark of unlearning, from the figures that `clinaudit unlearn evaluate` wrote.
 
 Owns what is shown and how a figure is written; figures are read, or subtracted where a table says so. A split that is
 not evaluated yet is left out. Computed here is one thing: the faithfulness of a metric, its AUROC over models that saw
@@ -9,35 +9,68 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from unlearning_results import Json, Results
+import polars as pl
+from unlearning_results import Results
 from unlearning_steps import BASELINE, METHODS, Grid
 
 from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
+from clinaudit.audit.unlearning.evaluation.trials import BETWEEN, LEAK_AT
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning import KINDS
+from clinaudit.reports.wording.unlearning import TRIALS, Figure
 
-KINDS = ("factual", "reasoning")
 NONE = "–"
 #: The metrics whose faithfulness is measured.
-JUDGED = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es_rules", "te", "afe")
+JUDGED = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es", "te", "afe")
+
+
+class Figures:
+    """Figures by their place, and the models of each split, references first."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._by_place = {row[:6]: Figure(*row[6:]) for row in frame.iter_rows()}
+        self.models: dict[str, dict[str, str]] = {}
+        for split, model in frame.select("split", "model").unique(maintain_order=True).iter_rows():
+            self.models.setdefault(split, {})[model.removesuffix(f" {split}")] = model
+
+    def of(self, split: str) -> Iterator[tuple[str, str]]:
+        """Yield what the models of a split are called in tables, and their names."""
+        own = self.models[split]
+        return ((name, own[name]) for name in (BASELINE, "retrained", *METHODS) if name in own)
+
+    def find(self, split: str, model: str, metric: str, group: str, kind: str, use: str = "train") -> Figure | None:
+        """Return a figure; None where there is none."""
+        found = self._by_place.get((split, model, group, kind, use, metric))
+        return None if found is None or found.value is None else found
+
+    def value(self, split: str, model: str, metric: str, group: str, kind: str, use: str = "train") -> float | None:
+        """Return its value."""
+        found = self.find(split, model, metric, group, kind, use)
+        return None if found is None else found.value
 
 
 def report_lines(grid: Grid, results: Results) -> list[str]:
     """Return the page's tables."""
     lines = [*_setup(grid, results), *_rates(grid, results)]
+    figures = Figures(results.figures)
+    every = [split for split in grid.splits(grid.percents) if split in figures.models]
     for level, heading in (
         ("random", "Forgotten at random"),
         (grid.category, f"Forgotten of one disease: {grid.category}"),
     ):
-        splits = [
-            split for split in grid.splits(grid.percents) if split.startswith(f"{level}:") and split in results.scores
-        ]
+        splits = [split for split in every if split.startswith(f"{level}:")]
         for kind in KINDS:
             if splits:
-                shown = {split: results.scores[split] for split in splits}
-                lines += ["", f"### {heading}, {kind} questions", "", *_scores(shown, kind, level)]
-    lines += _patterns(grid, results)
-    for split, document in results.robustness.items():
-        lines += _robustness(split, document)
+                lines += ["", f"### {heading}, {kind} questions", "", *_scores(figures, splits, kind, level)]
+    if every:
+        lines += [*_collapse(figures, every), *_withheld(figures, every), *_before_and_after(figures, every)]
+    of_disease = [split for split in every if not split.startswith("random:")]
+    if of_disease:
+        lines += _same_disease(figures, of_disease)
+    tried = set(results.figures.filter(use="sampled")["split"])
+    for split in every:
+        if split in tried:
+            lines += _trials(figures, split, grid.samples)
     return [*lines, *_faithfulness(grid, results)]
 
 
@@ -46,11 +79,7 @@ def report_lines(grid: Grid, results: Results) -> list[str]:
 
 def _setup(grid: Grid, results: Results) -> Iterator[str]:
     yield f"{grid.trained} patients trained on, {grid.never_trained} never; the demo's model, {grid.epochs} passes."
-    if results.scores:
-        document = next(iter(results.scores.values()))
-        yield f"{document['question_count']:,} questions are asked of each model, rephrased ones included."
     sizes = {f"{percent}%": results.forgotten.get(f"random:{percent}") for percent in grid.percents}
-    yield "Intervals are 95%: [square], the bootstrap over patients; (round), Beta bounds, DeLong's of an AUROC."
     yield "Forgotten: " + ", ".join(f"{size} patients at {percent}" for percent, size in sizes.items() if size) + "."
     spent: dict[str, float] = {}
     for step, seconds in results.seconds:
@@ -79,28 +108,10 @@ def _loss(value: float | None) -> str:
     return "diverged" if value is None else f"{value:.3f}"
 
 
-# Scores --------------------------------------------------------------------------------------------------------------
+# Scores and patterns -------------------------------------------------------------------------------------------------
 
 
-def models_of(document: Json, split: str) -> dict[str, Json]:
-    """Return a split's models by what they are called in tables, references first."""
-    held = document["models"]
-    order = [BASELINE, f"retrained {split}", *(f"{method} {split}" for method in METHODS)]
-    return {name.removesuffix(f" {split}"): held[name] for name in order if name in held}
-
-
-def value_of(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> Json | None:
-    """Return a figure with its interval; None where the document has none."""
-    held = scores if role in ("forget", "retain", "never_trained") else scores["same_category"]
-    return _mean_of(held, metric, role, kind, use)
-
-
-def _mean_of(held: Json, metric: str, role: str, kind: str, use: str) -> Json | None:
-    found: Json | None = held.get(metric, {}).get(role, {}).get(kind, {}).get(use)
-    return None if found is None or found["value"] is None else found
-
-
-def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
+def _scores(figures: Figures, splits: Sequence[str], kind: str, level: str) -> Iterator[str]:
     by_disease = {"MU, same disease": ("mu", "same", "train"), "MU, others": ("mu", "others", "train")}
     columns = {
         "LS": ("ls", "forget", "train"),
@@ -113,144 +124,91 @@ def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
         **({} if level == "random" else by_disease),
     }
     yield from _head("forgets", "model", *columns)
-    for split, document in shown.items():
-        for place, (name, scores) in enumerate(models_of(document, split).items()):
-            cells = [figure(value_of(scores, metric, role, kind, use)) for metric, role, use in columns.values()]
-            yield _row("" if place else f"{split.partition(':')[2]}%", name, *cells)
+    for split in splits:
+        for place, (name, model) in enumerate(figures.of(split)):
+            found = (figures.find(split, model, metric, group, kind, use) for metric, group, use in columns.values())
+            yield _row("" if place else f"{split.partition(':')[2]}%", name, *map(figure, found))
 
 
-# Patterns ------------------------------------------------------------------------------------------------------------
-
-
-def _patterns(grid: Grid, results: Results) -> Iterator[str]:
-    every = {
-        split: models_of(results.scores[split], split)
-        for split in grid.splits(grid.percents)
-        if split in results.scores
-    }
-    if every:
-        yield from _collapse(every)
-        yield from _withheld(every)
-        yield from _before_and_after(every)
-    of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
-    if of_disease:
-        yield from _same_disease(of_disease)
-
-
-def _collapse(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+def _collapse(figures: Figures, splits: Sequence[str]) -> Iterator[str]:
     yield from ("", "### Collapse", "")
     yield from (
-        "DS and the share of empty or one-token answers are of forgotten patients; MU is over the baseline's.",
+        "DS and the share of answers without an entropy are of forgotten patients; MU is over the baseline's.",
         "",
     )
     told = ("DS", "empty", "MU over baseline")
     yield from _head("split", "model", *(f"{what}, {kind}" for what in told for kind in KINDS))
-    for split, models in every.items():
-        for name, scores in models.items():
-            ds = [_number(scores, "ds", "forget", kind) for kind in KINDS]
-            empty = [_empty_share(scores, kind) for kind in KINDS]
-            kept = [_over(scores, models[BASELINE], kind) for kind in KINDS]
-            yield _row(split, name, *map(plain, (*ds, *empty, *kept)))
+    for split in splits:
+        for name, model in figures.of(split):
+            lost = [figures.value(split, model, metric, "forget", kind) for metric in ("ds", "empty") for kind in KINDS]
+            kept = [
+                own / whole
+                if (own := figures.value(split, model, "mu", "retain", kind)) is not None
+                and (whole := figures.value(split, BASELINE, "mu", "retain", kind))
+                else None
+                for kind in KINDS
+            ]
+            yield _row(split, name, *map(plain, (*lost, *kept)))
 
 
-def _withheld(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+def _withheld(figures: Figures, splits: Sequence[str]) -> Iterator[str]:
     yield from ("", "### Withheld questions", "", "AFE of withheld questions less AFE of those trained on.", "")
     yield from _head("split", "model", *KINDS)
-    for split, models in every.items():
-        for name, scores in models.items():
-            pairs = [[_number(scores, "afe", "forget", kind, use) for use in ("holdout", "train")] for kind in KINDS]
-            yield _row(split, name, *(plain(less(*pair)) for pair in pairs))
+    for split in splits:
+        for name, model in figures.of(split):
+            pairs = [
+                [figures.value(split, model, "afe", "forget", kind, use) for use in ("holdout", "train")]
+                for kind in KINDS
+            ]
+            yield _row(split, name, *(plain(None if None in pair else pair[0] - pair[1]) for pair in pairs))
 
 
-def _before_and_after(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+def _before_and_after(figures: Figures, splits: Sequence[str]) -> Iterator[str]:
     yield from ("", "### Before and after", "")
     yield from (
         "Less the baseline's, over the same questions of the same patients: AFE of forgotten, MU of retained.",
         "",
     )
-    told = (("AFE", "afe", "forget"), ("MU", "mu", "retain"))
-    yield from _head("split", "model", *(f"{what}, {kind}" for what, *_ in told for kind in KINDS))
-    for split, models in every.items():
-        for name, scores in models.items():
-            if name != BASELINE:
-                cells = [_change_of(scores, metric, role, kind) for _, metric, role in told for kind in KINDS]
-                yield _row(split, name, *map(figure, cells))
+    told = (("AFE", "afe_change", "forget"), ("MU", "mu_change", "retain"))
+    yield from _changes(
+        figures, splits, {f"{what}, {kind}": (metric, group, kind) for what, metric, group in told for kind in KINDS}
+    )
 
 
-def _same_disease(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+def _same_disease(figures: Figures, splits: Sequence[str]) -> Iterator[str]:
     yield from ("", "### Same disease", "")
     yield from ("MU less the baseline's, of retained patients, over the same questions of the same patients.", "")
-    yield from _head("split", "model", *(f"{side}, {kind}" for kind in KINDS for side in ("same disease", "others")))
-    for split, models in every.items():
-        for name, scores in models.items():
+    sides = {"same disease": "same", "others": "others"}
+    yield from _changes(
+        figures,
+        splits,
+        {f"{side}, {kind}": ("mu_change", group, kind) for kind in KINDS for side, group in sides.items()},
+    )
+
+
+def _changes(figures: Figures, splits: Sequence[str], columns: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
+    yield from _head("split", "model", *columns)
+    for split in splits:
+        for name, model in figures.of(split):
             if name != BASELINE:
-                cells = [_change_of(scores, "mu", side, kind) for kind in KINDS for side in ("same", "others")]
-                yield _row(split, name, *map(figure, cells))
+                yield _row(split, name, *(figure(figures.find(split, model, *place)) for place in columns.values()))
 
 
-def _change_of(scores: Json, metric: str, role: str, kind: str) -> Json | None:
-    """Return the paired change of a harmonic mean."""
-    return _mean_of(scores.get("change", {}), metric, role, kind, "train")
-
-
-def _number(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> float | None:
-    found = value_of(scores, metric, role, kind, use)
-    return None if found is None else float(found["value"])
-
-
-def _empty_share(scores: Json, kind: str) -> float | None:
-    counts = scores["counts"].get("forget", {}).get(kind, {}).get("train")
-    return counts["empty_or_single"] / counts["answers"] if counts else None
-
-
-def _over(scores: Json, baseline: Json, kind: str) -> float | None:
-    own, whole = (_number(one, "mu", "retain", kind) for one in (scores, baseline))
-    return own / whole if own is not None and whole else None
-
-
-def less(value: float | None, other: float | None) -> float | None:
-    """Return the difference; None where one of them is."""
-    return None if value is None or other is None else value - other
-
-
-# Robustness ----------------------------------------------------------------------------------------------------------
-
-
-def _robustness(split: str, document: Json) -> Iterator[str]:
-    models = models_of(document, split)
-    most = max(document["options"]["leak_at"])
+def _trials(figures: Figures, split: str, samples: int) -> Iterator[str]:
+    most = max(k for k in LEAK_AT if k <= samples)
+    columns = {
+        "leak@1": ("rouge_l@1", "forget", "all", "sampled"),
+        f"leak@{most}": (f"rouge_l@{most}", "forget", "all", "sampled"),
+        "above never trained": (f"rouge_l@{most}", BETWEEN, "all", "sampled"),
+        **{words: ("rouge_l_change", "forget", "all", use) for use, words in TRIALS.items()},
+        "AUROC, loss on answers": ("auroc_answer_loss", BETWEEN, "all", "read"),
+        "loss on notes": ("auroc_note_loss", BETWEEN, "all", "read"),
+    }
     yield from ("", f"### What {split} withstands: ROUGE-L recall of forgotten patients' answers", "")
-    yield from _head(
-        "model", "leak@1", f"leak@{most}", "above never trained", "relearned, 1", "5", "notes", "other words",
-        "largest", "no names", "told apart",
-    )  # fmt: skip
-    for name, block in models.items():
-        sampled, relearned, words = block["sampling"], block["relearning"], block["paraphrase"]
-        yield _row(
-            name,
-            *(figure(sampled["forget"]["rouge_l"][str(k)]) for k in (1, most)),
-            figure(sampled["above_never_trained"]["rouge_l"][str(most)]),
-            *(_change(relearned.get(what, {})) for what in ("questions_1", "questions_5", "retained_notes")),
-            _change(words["rephrased"]),
-            figure(words["rephrased"].get("largest", {}).get("rouge_l")),
-            _change(words["other_form"]),
-            _told_apart(block["detectability"]),
-        )
-
-
-def _change(trial: Json) -> str:
-    return figure(trial.get("change", {}).get("rouge_l"))
-
-
-def _told_apart(block: Json) -> str:
-    """Say whether forgotten patients are told apart, and by the trait that tells most."""
-    answer = {True: "yes", False: "no", None: "open"}[block["told_apart"]]
-    values = {trait: one["auroc"]["value"] for trait, one in block["traits"].items()}
-    told = {trait: value for trait, value in values.items() if value is not None}
-    if not told:
-        return answer
-    most = max(told, key=lambda trait: abs(told[trait] - 0.5))
-    return f"{answer} ({most} {told[most]:.2f})"
+    yield from ("Of learning, how much more is answered after it than before.", "")
+    yield from _head("model", *columns)
+    for name, model in figures.of(split):
+        yield _row(name, *(figure(figures.find(split, model, *place)) for place in columns.values()))
 
 
 # Faithfulness --------------------------------------------------------------------------------------------------------
@@ -301,51 +259,38 @@ def measure_faithfulness(
 def _faithfulness(grid: Grid, results: Results) -> Iterator[str]:
     if results.faithfulness is None:
         return
-    models = results.faithfulness["models"]
+    figures = results.faithfulness.filter(group="forget", use="train", split=grid.chosen_on)
     yield from ("", f"### Whether a metric tells models that saw the patients of {grid.chosen_on}", "")
     yield from _head("metric", *(f"AUROC, {kind}" for kind in KINDS))
-    told = [
-        measure_faithfulness(
-            *(
-                [_means(scores, kind) for name, scores in models.items() if name.startswith(f"{which} ")]
-                for which in ("with", "without")
-            )
+    told = []
+    for kind in KINDS:
+        of_model: dict[str, dict[str, float | None]] = {}
+        rows = figures.filter(pl.col("metric").is_in(JUDGED), kind=kind).select("model", "metric", "value")
+        for model, metric, value in rows.iter_rows():
+            of_model.setdefault(model, {})[metric] = value
+        sides = (
+            [own for model, own in of_model.items() if model.startswith(f"{which} ")] or [{}]
+            for which in ("with", "without")
         )
-        for kind in KINDS
-    ]
+        told.append(measure_faithfulness(*sides))
     for metric in JUDGED:
-        yield _row(metric, *(_auroc(of_kind[metric].auroc) for of_kind in told))
-
-
-def _means(scores: Json, kind: str) -> dict[str, float | None]:
-    return {metric: _number(scores, metric, "forget", kind) for metric in JUDGED}
-
-
-def _auroc(auroc: Estimate) -> str:
-    return figure({"value": auroc.value, "interval": [auroc.low, auroc.high]})
+        yield _row(metric, *(figure(of[metric].auroc) if metric in of else NONE for of in told))
 
 
 # Cells ---------------------------------------------------------------------------------------------------------------
 
 
-def figure(described: Json | None) -> str:
-    """Return a figure with its interval, in square brackets the bootstrap's."""
-    if described is None or described["value"] is None:
+def figure(found: Figure | Estimate | None) -> str:
+    """Return a figure with its interval."""
+    if found is None or found.value is None:
         return NONE
-    low, high = described["interval"]
-    begin, end = "[]" if described.get("method") == "bootstrap" else "()"
-    between = "" if low is None or high is None else f" {begin}{signed(low)}, {signed(high)}{end}"
-    return signed(described["value"]) + between
+    between = "" if found.low is None or found.high is None else f" ({plain(found.low)}, {plain(found.high)})"
+    return plain(found.value) + between
 
 
 def plain(value: float | None) -> str:
-    """Return a number without an interval."""
-    return NONE if value is None else signed(value)
-
-
-def signed(value: float) -> str:
     """Return a number of two decimals, with a true minus, and none before nothing."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return NONE if value is None else f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def _head(*columns: str) -> Iterator[str]:

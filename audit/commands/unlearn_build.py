@@ -1,5 +1,6 @@
 """`clinaudit unlearn build` (docs/unlearning.md). Owns its options and what it prints; computes nothing."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import click
 
 from clinaudit.audit.commands.options import (
     PATH,
+    Command,
     not_empty,
     options_of,
     served_endpoint,
@@ -27,24 +29,20 @@ if TYPE_CHECKING:
 _SERVED = "served"
 
 
+def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Command]:
+    return click.option(
+        flag, metavar=f"{offline}|served|FILE", default=offline, show_default=True, callback=not_empty, help=who
+    )
+
+
 @click.command()
 @click.argument("corpus", type=PATH, metavar="CORPUS")
 @value_option("--out BENCH", "Directory of the benchmark, new or its own.", required=True)
-@click.option(
-    "--qa",
-    metavar="templates|served|FILE",
-    default="templates",
-    show_default=True,
-    callback=not_empty,
-    help="Who asks: templates, a served model, or a file of questions made elsewhere.",
-)
-@click.option(
+@_source_option("--qa", "templates", "Who asks: templates, a served model, or a file of questions made elsewhere.")
+@_source_option(
     "--categories",
-    metavar="notes|served|FILE",
-    default="notes",
-    show_default=True,
-    callback=not_empty,
-    help="Who says which disease a patient has: what the latest note is about, a served model, or a file.",
+    "notes",
+    "Who says which disease a patient has: what the latest note is about, a served model, or a file.",
 )
 @value_option(
     "--percent P",
@@ -66,13 +64,13 @@ _SERVED = "served"
 @value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
 @value_option("--seed", "Of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
+def build(quiet: bool, parser: Path | None, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
 
-    Each patient gets a disease category and eight questions, four of recall and four that join findings; one of each is
-    withheld from all training. Forget sets are nested, at random and of one disease; --request adds one of patients who
-    must be forgotten. BENCH is PHI, as CORPUS is. A
-    stopped build goes on with the same command.
+    Each patient gets a disease category and eight questions, four of recall and four that infer something; one of each
+    is withheld from all training. Templates ask of notes with sections, such as the demo's; of others let a served
+    model or a file ask. Forget sets are nested, at random and of one disease; --request adds one of patients who must
+    be forgotten. BENCH is PHI, as CORPUS is. A stopped build goes on with the same command.
 
     \b
     Example:
@@ -86,9 +84,7 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 
     progress = Progress(quiet=quiet)
-    parser = options.pop("parser")
-    request = _request(corpus=corpus, out=out, **options)
-    counts = build_bench(request, progress, keywords=_keywords(parser, progress))
+    counts = build_bench(_request(**options), progress, keywords=_keywords(parser, progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
@@ -115,41 +111,33 @@ def _keywords(parser_directory: Path | None, progress: Progress) -> "KeywordSour
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
     from clinaudit.audit.runtime.served.access import ServedOptions
-    from clinaudit.audit.unlearning.benchmark.build import PANEL_QUESTIONS, PANEL_TITLES, BuildRequest, PanelOptions
+    from clinaudit.audit.unlearning.benchmark.build import BuildRequest
     from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
 
-    is_asked = _SERVED in (qa, categories)
-    endpoint = served_endpoint(options["served_url"], options["served_model"])
-    if is_asked and endpoint is None:
-        raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
-    if endpoint is not None and not is_asked:
-        raise UsageError("--served-url and --served-model go with --qa served or --categories served")
-    approved = options["phi_approved"]
-    served = panel = None
-    if endpoint is not None:
-        served = ServedOptions(*endpoint, approved, options["served_key_file"])
-    elif options["served_key_file"]:
-        raise UsageError("--served-key-file goes with --served-url and --served-model")
-    if options["panel"] is not None:
-        panel = PanelOptions(
-            options["panel"],
-            approved,
-            titles=options["panel_titles"] or PANEL_TITLES,
-            questions=options["panel_questions"] or PANEL_QUESTIONS,
-        )
-    elif options["panel_titles"] or options["panel_questions"]:
-        raise UsageError("--panel-titles and --panel-questions go with --panel")
+    url, model, key = (options.pop(f"served_{name}") for name in ("url", "model", "key_file"))
+    approved, is_asked, endpoint = options.pop("phi_approved"), _SERVED in (qa, categories), served_endpoint(url, model)
+    for is_wrong, said in (
+        (
+            is_asked and endpoint is None,
+            "served was asked for, and no model is named; give --served-url and --served-model",
+        ),
+        (endpoint and not is_asked, "--served-url and --served-model go with --qa served or --categories served"),
+        (key and endpoint is None, "--served-key-file goes with --served-url and --served-model"),
+        (
+            options["panel"] is None and (options["panel_titles"] or options["panel_questions"]),
+            "--panel-titles and --panel-questions go with --panel",
+        ),
+    ):
+        if is_wrong:
+            raise UsageError(said)
+    percents = tuple(sorted(set(options.pop("percents")))) or PERCENTS
     return BuildRequest(
-        corpus=options["corpus"],
-        out=options["out"],
         questions=_source(qa, offline="templates"),
         categories=_source(categories, offline="notes"),
-        percents=tuple(sorted(set(options["percents"]))) or PERCENTS,
-        forgotten=options["forgotten"],
-        seed=options["seed"],
-        template=options["template"],
-        served=served,
-        panel=panel,
+        percents=percents,
+        served=None if endpoint is None else ServedOptions(*endpoint, approved, key),
+        approved_hosts=approved,
+        **{name: value for name, value in options.items() if value is not None},
     )
 
 

@@ -1,9 +1,8 @@
-"""Figures of several answers a patient: means, changes, harmonic means, each with two intervals over patients.
+"""Figures of several answers a patient: means, changes, harmonic means, each with one interval over patients.
 
-Owns formulas on one value an answer, not a number where an answer has none. Answers of a patient are drawn together.
-Every estimate has the safe interval, the union of the bootstrap and of Beta bounds: it has a width where all patients
-are alike. Where enough patients make the figure, it has the bootstrap's interval too, which is several times narrower
-and is written in its place (docs/methods.md, section 12). Knows nothing of questions or models.
+Owns formulas on sums and counts by patient: answers of a patient are drawn together. The interval is safe, the union of
+the bootstrap and of Beta bounds, which has a width where all patients are alike. Where enough patients make the figure
+it is the bootstrap's alone, which is several times narrower (docs/methods.md, section 12). Knows nothing of questions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     resample_means,
 )
-from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
+from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
 #: The place of each answer's patient among the patients: `(answers,)`.
@@ -30,8 +29,6 @@ FEWEST_PATIENTS: Final = 80
 #: Skewness of the resampled figure above which it may not. Cochran (1977, section 2.15) takes the normal approximation
 #: to a mean where n > 25 G², G being the values' skewness; the mean's own is G / sqrt(n), so that this is 1 / 5.
 MOST_SKEWNESS: Final = 0.2
-#: Why there is no change, or no difference.
-NOT_SCORED: Final = "no answer of this group has it each time"
 
 
 def places_of(patient_ids: Sequence[str]) -> Places:
@@ -75,104 +72,65 @@ def bootstrap_alone(resampled: Values, *, patients: int) -> tuple[float, float] 
 
 @dataclass(frozen=True, slots=True)
 class PatientColumn:
-    """One metric's values, not a number where an answer has none, and its means in resamples of patients."""
+    """One metric: of each patient the sum of its answers' values and how many have it; its mean in each resample."""
 
-    values: Values
-    patients: Places
+    sums: Values
+    counts: Values
     resampled: Values
 
     @property
-    def is_empty(self) -> bool:
-        """Whether no answer has it."""
-        return not np.isfinite(self.values).any()
+    def patients(self) -> int:
+        """How many patients have it."""
+        return int(np.count_nonzero(self.counts))
 
     @property
-    def count(self) -> int:
-        """How many patients have it."""
-        return len(np.unique(self.patients[np.isfinite(self.values)]))
+    def value(self) -> float:
+        """The mean over all answers that have it, one at least."""
+        return float(self.sums.sum() / self.counts.sum())
 
     def bounds(self) -> tuple[float, float]:
         """Return the Beta bounds of the mean, each patient counted as one value."""
-        return bounds_of_mean(float(self.values[np.isfinite(self.values)].mean()) * self.count, self.count)
+        return bounds_of_mean(self.value * self.patients, self.patients)
 
-    def mean(self, reason: str) -> PatientEstimate:
-        """Return the mean over the answers that have it; `n` counts these, and `reason` says why there is none."""
-        if self.is_empty:
-            return PatientEstimate(value=None, n=0, reason=reason)
-        has = np.isfinite(self.values)
-        return _estimate(
-            float(self.values[has].mean()), self.bounds(), self.resampled, patients=self.count, n=int(has.sum())
-        )
+    def mean(self, reason: str) -> Estimate:
+        """Return the mean of a metric in [0, 1]; `n` counts patients, and `reason` says why there is none."""
+        if not self.patients:
+            return Estimate(value=None, n=0, reason=reason)
+        return _estimate(self.value, self.bounds(), self.resampled, self.patients)
 
 
-def columns_of(values: Sequence[Values], patients: Places, *, seed: int) -> list[PatientColumn]:
-    """Return columns of one resampling: the same draws for all."""
-    drawn = resampled_means(values, patients, seed=seed)
-    return [PatientColumn(own, patients, drawn[:, place]) for place, own in enumerate(values)]
+def columns_of(sums: Values, counts: Values, *, seed: int) -> list[PatientColumn]:
+    """Return the columns of sums and counts, each `(patients, metrics)`; all are drawn alike."""
+    drawn = resample_means(sums, counts, seed=seed)
+    return [PatientColumn(sums[:, at], counts[:, at], drawn[:, at]) for at in range(sums.shape[1])]
 
 
-def mean_of_answers(values: Values, patients: Places, *, seed: int, reason: str) -> PatientEstimate:
-    """Return the mean of a metric in [0, 1] over the answers that have it; `n` counts these.
+def change_of_means(before: PatientColumn, after: PatientColumn, *, reason: str) -> Estimate:
+    """Return the mean of `after - before`: of the same answers of the same patients, drawn alike.
 
-    `values` holds one an answer, not a number where it has none. `reason` is why there is no mean where none has one.
+    The safe interval unites the bootstrap, which is paired, with the mean rise and the mean fall, each with its Beta
+    bounds, joined by square-and-add (Newcombe 1998): where nobody changed, the bootstrap degenerates to a point.
+    Without a value, for the `reason`, where nobody has it, or not of the same answers.
     """
-    if not np.isfinite(values).any():
-        return PatientEstimate(value=None, n=0, reason=reason)
-    return columns_of([values], patients, seed=seed)[0].mean(reason)
-
-
-def change_of_answers(before: Values, after: Values, patients: Places, *, seed: int) -> PatientEstimate:
-    """Return the mean of `after - before` over the answers that have the metric both times; `n` counts these.
-
-    Both are of the same questions, so that the bootstrap is paired. The safe interval unites it with the mean rise and
-    the mean fall, each with its Beta bounds, joined by square-and-add (Newcombe 1998), as in `paired_difference`: where
-    nobody changed, the bootstrap degenerates to a point.
-    """
-    change = after - before
-    if not np.isfinite(change).any():
-        return PatientEstimate(value=None, n=0, reason=NOT_SCORED)
-    return _mean_change(columns_of([change], patients, seed=seed)[0])
-
-
-def change_of_columns(before: PatientColumn, after: PatientColumn, *, reason: str) -> PatientEstimate:
-    """Return `change_of_answers` of two columns of one resampling, which have gaps at the same answers."""
-    change = PatientColumn(after.values - before.values, after.patients, after.resampled - before.resampled)
-    return PatientEstimate(value=None, n=0, reason=reason) if change.is_empty else _mean_change(change)
-
-
-def _mean_change(change: PatientColumn) -> PatientEstimate:
-    has = np.isfinite(change.values)
+    if not after.patients or not np.array_equal(before.counts, after.counts):
+        return Estimate(value=None, n=0, reason=reason)
+    total, patients = after.counts.sum(), after.patients
+    change = after.sums - before.sums
     rise, fall = (
-        _bounded_mean(np.where(has, np.maximum(part, 0.0), np.nan), change.patients)
-        for part in (change.values, -change.values)
+        clopper_pearson_of_mean(float(np.maximum(part, 0.0).sum() / total) * patients, patients)
+        for part in (change, -change)
     )
-    return _estimate(
-        float(change.values[has].mean()),
-        newcombe_difference(rise, fall),
-        change.resampled,
-        patients=change.count,
-        n=int(has.sum()),
-        least=-1.0,
-    )
+    bounds = newcombe_difference(rise, fall)
+    resampled = after.resampled - before.resampled
+    return _estimate(float(change.sum() / total), bounds, resampled, patients, least=-1.0)
 
 
-def difference_of_groups(first: PatientEstimate, second: PatientEstimate) -> PatientEstimate:
-    """Return `first - second` of two groups of other patients, by square-and-add; null where one is null.
-
-    The bootstrap's interval is of both bootstraps' own ends, and None where one of them has none.
-    """
+def difference_of_groups(first: Estimate, second: Estimate) -> Estimate:
+    """Return `first - second` of two groups of other patients, by square-and-add; null where one is null."""
     if first.value is None or second.value is None:
-        return PatientEstimate(value=None, n=0, reason=first.reason if first.value is None else second.reason)
-    narrow = None
-    if first.bootstrap is not None and second.bootstrap is not None:
-        ends = (
-            Estimate(value=one.value, low=own[0], high=own[1])
-            for one, own in ((first, first.bootstrap), (second, second.bootstrap))
-        )
-        narrow = newcombe_difference(*ends)
+        return Estimate(value=None, n=0, reason=first.reason if first.value is None else second.reason)
     low, high = newcombe_difference(first, second)
-    n = (first.n or 0) + (second.n or 0)
-    return PatientEstimate(value=first.value - second.value, low=low, high=high, n=n, bootstrap=narrow)
+    return Estimate(value=first.value - second.value, low=low, high=high, n=(first.n or 0) + (second.n or 0))
 
 
 def harmonic_mean(values: Values) -> Values:
@@ -183,45 +141,39 @@ def harmonic_mean(values: Values) -> Values:
     return np.asarray(hmean(np.clip(values, 0.0, 1.0), axis=-1))
 
 
-def harmonic_mean_of(columns: Sequence[PatientColumn], *, is_inverted: bool) -> PatientEstimate:
-    """Return the harmonic mean of means, or of 1 less each; `n` counts the answers.
+def harmonic_mean_of(columns: Sequence[PatientColumn], *, is_inverted: bool) -> Estimate:
+    """Return the harmonic mean of means, or of 1 less each; `n` counts the patients of its scarcest part.
 
     The safe interval unites the bootstrap's with the harmonic means of all parts' lower and of all their upper Beta
     bounds: it never falls where a part rises, so that those hold wherever the parts' own bounds do.
     """
-    patients = min(column.count for column in columns)
-    return _estimate(
-        *_resampled_harmonic(columns, is_inverted=is_inverted), patients=patients, n=len(columns[0].values)
-    )
+    return _estimate(*_resampled_harmonic(columns, is_inverted=is_inverted), _scarcest(columns))
 
 
 def change_of_harmonic_means(
     before: Sequence[PatientColumn], after: Sequence[PatientColumn], *, is_inverted: bool
-) -> PatientEstimate:
-    """Return the harmonic mean of the columns after less that of those before; `n` counts the answers.
+) -> Estimate:
+    """Return the harmonic mean of the columns after less that of those before, all drawn alike.
 
-    All columns are of one resampling and of the same answers, so that the bootstrap is paired. The safe interval unites
-    it with both harmonic means' safe intervals, joined by square-and-add as if they were independent.
+    The safe interval unites the bootstrap, which is paired, with both harmonic means' intervals, joined by
+    square-and-add as if they were independent.
     """
-    patients, answers = min(column.count for column in (*before, *after)), len(after[0].values)
+    patients = min(_scarcest(before), _scarcest(after))
     sides = [_resampled_harmonic(columns, is_inverted=is_inverted) for columns in (after, before)]
-    estimates = [_estimate(*side, patients=patients, n=answers) for side in sides]
+    bounds = newcombe_difference(*(_estimate(*side, patients) for side in sides))
     (value, _, resampled), (earlier, _, earlier_resampled) = sides
-    return _estimate(
-        value - earlier,
-        newcombe_difference(*estimates),
-        resampled - earlier_resampled,
-        patients=patients,
-        n=answers,
-        least=-1.0,
-    )
+    return _estimate(value - earlier, bounds, resampled - earlier_resampled, patients, least=-1.0)
+
+
+def _scarcest(columns: Sequence[PatientColumn]) -> int:
+    return min(column.patients for column in columns)
 
 
 def _resampled_harmonic(
     columns: Sequence[PatientColumn], *, is_inverted: bool
 ) -> tuple[float, tuple[float, float], Values]:
     """Return the harmonic mean, its bounds, and itself in each resample."""
-    means = np.array([np.nanmean(column.values) for column in columns])
+    means = np.array([column.value for column in columns])
     resampled = np.stack([column.resampled for column in columns], axis=1)
     bounds = np.array([column.bounds() for column in columns])
     if is_inverted:
@@ -232,23 +184,12 @@ def _resampled_harmonic(
     return value, (low, high), found[3:]
 
 
-def _bounded_mean(values: Values, patients: Places) -> Estimate:
-    has = np.isfinite(values)
-    count = len(np.unique(patients[has]))
-    return clopper_pearson_of_mean(float(values[has].mean()) * count, count)
-
-
 def _estimate(
-    value: float, bounds: tuple[float, float], resampled: Values, *, patients: int, n: int, least: float = 0.0
-) -> PatientEstimate:
-    """Return an estimate of [`least`, 1] with both intervals."""
-    interval = interval_of_resamples(resampled)
+    value: float, bounds: tuple[float, float], resampled: Values, patients: int, *, least: float = 0.0
+) -> Estimate:
+    """Return an estimate of [`least`, 1]: with the bootstrap's interval where it may stand alone, else the union."""
+    alone, interval = bootstrap_alone(resampled, patients=patients), interval_of_resamples(resampled)
     # The union covers wherever one of the two does.
-    ends = [bounds] if interval is None else [bounds, interval]
-    return PatientEstimate(
-        value=value,
-        low=max(least, min(low for low, _ in ends)),
-        high=min(1.0, max(high for _, high in ends)),
-        n=n,
-        bootstrap=bootstrap_alone(resampled, patients=patients),
-    )
+    ends = [alone] if alone is not None else [bounds] if interval is None else [bounds, interval]
+    low, high = max(least, min(low for low, _ in ends)), min(1.0, max(high for _, high in ends))
+    return Estimate(value=value, low=low, high=high, n=patients)

@@ -6,15 +6,13 @@ screen. No script, no outside resource.
 
 from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import EvaluationRecord
 from clinaudit.reports.tables.unlearning import (
-    TRIED_METRICS,
     collapse_table,
-    detection_table,
-    disease_table,
+    disease_tables,
     leakage_table,
-    parts_table,
-    trials_table,
+    parts_tables,
+    trials_tables,
 )
 from clinaudit.reports.tables.unlearning_bench import (
     corpus_table,
@@ -24,44 +22,38 @@ from clinaudit.reports.tables.unlearning_bench import (
     training_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.unlearning import levels_of, split_title
+from clinaudit.reports.wording.unlearning import Evaluation
 
 
-def render_unlearning(evaluation: UnlearningEvaluation) -> str:
+def render_unlearning(evaluation: Evaluation) -> str:
     """Return the HTML of what `clinaudit unlearn evaluate` found."""
-    evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
-    levels = list(enumerate(levels_of(evaluation).items()))
-    tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
+    record = EvaluationRecord.model_validate(harmless_document(evaluation.record.model_dump(mode="json")))
+    # Names of models stand in figures, too: they can be printed, or the command refuses them.
+    evaluation = Evaluation(record, evaluation.figures, evaluation.checks)
+    levels = evaluation.levels()
+    bench = record.bench
     return render_html(
         "unlearning.html.j2",
         style=("page.css", "unlearning.css"),
         context={
-            "evaluation": evaluation,
-            "sizes": [sizes_figure(evaluation, level, splits, place=place) for place, (level, splits) in levels],
-            "leakage": [leakage_table(evaluation, level, splits) for _, (level, splits) in levels],
-            "collapse": [table for split in evaluation.splits if (table := collapse_table(evaluation, split)).rows],
+            "evaluation": record,
+            "sizes": [
+                sizes_figure(evaluation, level, splits, place=place)
+                for place, (level, splits) in enumerate(levels.items())
+            ],
+            "leakage": [leakage_table(evaluation, level, splits) for level, splits in levels.items()],
+            "collapse": [table for split in record.splits if (table := collapse_table(evaluation, split)).rows],
             "trade_off": [trade_off_traces(evaluation, use) for use in ("train", "holdout")],
             "diseases": disease_traces(evaluation),
-            "disease_tables": [disease_table(evaluation, split) for split in evaluation.splits],
-            "parts": [
-                (split_title(split), [parts_table(evaluation, split, mean) for mean in ("mu", "afe")])
-                for split in evaluation.splits
-            ],
+            "disease_tables": [table for split in record.splits for table in disease_tables(evaluation, split)],
+            "parts": [(split.title, parts_tables(evaluation, split)) for split in record.splits],
             "trials": [
-                (
-                    split_title(split),
-                    [
-                        *(trials_table(evaluation, split, metric) for metric in TRIED_METRICS),
-                        detection_table(evaluation, split),
-                    ],
-                )
-                for split in evaluation.splits
-                if any(figures.robustness for figures in tried[split.name])
+                (split.title, tables) for split in record.splits if (tables := trials_tables(evaluation, split))
             ],
-            "corpus": corpus_table(evaluation.bench),
-            "lengths": lengths_table(evaluation.bench),
-            "splits": splits_table(evaluation.bench_splits),
-            "training": training_table(evaluation),
-            "panel": panel_tables(evaluation.bench),
+            "corpus": None if bench is None else corpus_table(bench),
+            "lengths": None if bench is None else lengths_table(bench),
+            "splits": splits_table(record.splits if bench is None else bench.splits),
+            "training": training_table(record.models),
+            "panel": [] if bench is None else panel_tables(bench),
         },
     )

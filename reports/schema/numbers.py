@@ -16,10 +16,3 @@ class Estimate(Record):
     #: Units that the value was computed on: generations, regions or patients, as the field that holds it says.
     n: Annotated[int, Field(ge=0)] | None = None
     reason: str | None = None
-
-
-class PatientEstimate(Estimate):
-    """A figure of several answers a patient: `low` to `high` is its safe interval (docs/methods.md, section 12)."""
-
-    #: The bootstrap's interval alone, where so many patients make it that it holds what it says; else null.
-    bootstrap: tuple[float, float] | None = None

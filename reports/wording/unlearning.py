@@ -1,29 +1,29 @@
-"""Words of the page of an unlearning evaluation: names, what a row is, and missing figures.
+"""An unlearning evaluation as its page reads it, and its words: names, what a row is, missing figures.
 
 A method is one row over all splits, although each of its models was made for one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cached_property
+from typing import Final, Literal, NamedTuple
 
-from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, TrialName
-from clinaudit.reports.schema.unlearning_scores import (
+import polars as pl
+
+from clinaudit.reports.schema.unlearning import (
     KINDS,
     MODEL_KINDS,
-    AnswerFigures,
-    AnswerGroup,
+    EvaluatedModel,
+    EvaluationRecord,
     ModelKind,
     QuestionKind,
-    QuestionUse,
+    SplitCounts,
 )
-from clinaudit.reports.wording.figures import HasInterval, figure_text
+from clinaudit.reports.wording.figures import figure_text
 
 #: Of several methods on one split: which has the lowest and which the highest figure.
 Mark = Literal["", "lowest", "highest"]
 METHODS: Final[Mapping[str, str]] = {"grad_diff": "GradDiff", "kl_min": "KL-Min", "rmu": "RMU", "sim_npo": "SimNPO"}
-USES: Final[Mapping[QuestionUse, str]] = {"train": "trained on", "holdout": "withheld", "rephrased": "rephrased"}
 METRICS: Final[Mapping[str, str]] = {
     "mu": "MU",
     "afe": "AFE",
@@ -34,33 +34,35 @@ METRICS: Final[Mapping[str, str]] = {
     "es": "ES",
     "ls": "LS",
     "ls_echo_free": "LS without echo",
-    "ls_reference": "LS of the reference",
     "ds": "DS",
 }
-TRIALS: Final[Mapping[TrialName, str]] = {
-    "questions_1": "learning one question again",
-    "questions_5": "learning five questions again",
-    "retained_notes": "learning notes of others",
-    "rephrased": "rephrasing",
-    "other_form": "asking in the other form",
-}
-TRAITS: Final[Mapping[str, str]] = {
-    "answer_loss": "loss on answers",
-    "answer_entropy": "entropy on answers",
-    "note_loss": "loss on notes",
-    "note_entropy": "entropy on notes",
-    "te": "entropy of what is answered",
+#: What a question is for, and the trials by their use of the questions.
+USES: Final[Mapping[str, str]] = {"train": "trained on", "holdout": "withheld"}
+TRIALS: Final[Mapping[str, str]] = {
+    "questions_1": "Learning one question again",
+    "questions_5": "Learning five questions again",
+    "retained_notes": "Learning notes of others",
 }
 #: Where there is no figure; below the table stands why.
 NONE: Final = "–"
 #: Nobody of a group was asked about, or nobody was asked.
 NO_ANSWERS: Final = "no such answers"
-#: Without a reason of its own.
 _NOT_MEASURED: Final = "not measured"
 _FIXED_LABELS: Final[Mapping[ModelKind, str]] = {
     "baseline": "Before unlearning",
     "retrained": "Retrained without them",
 }
+
+
+class Figure(NamedTuple):
+    """A row of figures, without its place."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    #: Patients.
+    n: int
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,91 +80,78 @@ class System:
         return self.kind in ("unlearned", "foreign")
 
 
-def list_systems(evaluation: UnlearningEvaluation) -> list[System]:
-    """Return the systems: what others are compared with first, then those that were to forget, then references."""
-    splits = [split.name for split in evaluation.splits]
-    groups: dict[tuple[ModelKind, str], list[EvaluatedModel]] = {}
-    for model in evaluation.models:
-        groups.setdefault((model.kind, model.method or ""), []).append(model)
-    found: list[System] = []
-    for (kind, method), models in groups.items():
-        # A second model of a method and split is another choice of its parameters: each gets a row of its own.
-        places = [place for model in models for place in (splits if model.split is None else [model.split])]
-        label = _FIXED_LABELS.get(kind, METHODS.get(method, method))
-        if kind != "foreign" and len(places) == len(set(places)):
-            found.append(System(label, kind, {place: model.name for model in models for place in _of(model, splits)}))
-            continue
-        for model in models:
-            name = f"{label} ({model.name})" if label else model.name
-            found.append(System(name, kind, dict.fromkeys(_of(model, splits), model.name)))
-    return sorted(found, key=lambda system: (*_rank(system, evaluation.before), system.label))
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Everything that an evaluation found about groups: `FIGURES`, `CHECKS`, and what was done."""
 
+    record: EvaluationRecord
+    figures: pl.DataFrame
+    checks: pl.DataFrame
 
-def _of(model: EvaluatedModel, splits: Sequence[str]) -> list[str]:
-    return [split for split in splits if model.split in (None, split)]
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, ...], Figure]:
+        return {row[:6]: Figure(*row[6:]) for row in self.figures.iter_rows()}
 
+    def find(self, split: str, model: str | None, metric: str, group: str, kind: str, use: str) -> Figure | None:
+        """Return a figure, or None where the model was not asked or nobody is there to be asked about."""
+        return self._by_place.get((split, model or "", group, kind, use, metric))
 
-def _rank(system: System, before: str | None) -> tuple[bool, int]:
-    return before not in system.models.values(), MODEL_KINDS.index(system.kind)
+    @cached_property
+    def systems(self) -> list[System]:
+        """What others are compared with first, then those that were to forget, then references."""
+        splits = [split.split for split in self.record.splits]
+        groups: dict[tuple[ModelKind, str], list[EvaluatedModel]] = {}
+        for model in self.record.models:
+            groups.setdefault((model.kind, model.method or ""), []).append(model)
+        found: list[System] = []
+        for (kind, method), models in groups.items():
+            measured = {model.name: [split for split in splits if model.split in (None, split)] for model in models}
+            places = [split for own in measured.values() for split in own]
+            label = _FIXED_LABELS.get(kind, METHODS.get(method, method))
+            if kind != "foreign" and len(places) == len(set(places)):
+                found.append(System(label, kind, {place: name for name, own in measured.items() for place in own}))
+                continue
+            # A second model of a method and split is another choice of its parameters: each gets a row of its own.
+            for name, own in measured.items():
+                found.append(System(f"{label} ({name})" if label else name, kind, dict.fromkeys(own, name)))
+        return sorted(found, key=self._rank)
 
+    def _rank(self, system: System) -> tuple[bool, int, str]:
+        return self.record.before not in system.models.values(), MODEL_KINDS.index(system.kind), system.label
 
-def find_before(evaluation: UnlearningEvaluation) -> System | None:
-    """Return what the others are compared with, or None where nothing is."""
-    return next((one for one in list_systems(evaluation) if evaluation.before in one.models.values()), None)
+    @cached_property
+    def before(self) -> System | None:
+        """What the others are compared with; None where nothing is."""
+        return next((one for one in self.systems if self.record.before in one.models.values()), None)
 
+    def levels(self) -> dict[str, list[SplitCounts]]:
+        """Return the splits by their level, in order of size."""
+        found: dict[str, list[SplitCounts]] = {}
+        for split in self.record.splits:
+            found.setdefault(split.level, []).append(split)
+        return found
 
-def find_answers(
-    evaluation: UnlearningEvaluation,
-    split: str,
-    system: System | None,
-    group: AnswerGroup,
-    kind: QuestionKind,
-    use: QuestionUse = "train",
-) -> AnswerFigures | None:
-    """Return what a system answered on a split, or None where it was not asked or nobody is there to be asked about."""
-    model = None if system is None else system.models.get(split)
-    figures = None if model is None else evaluation.figures.get(split, {}).get(model)
-    return None if figures is None else figures.answers.get(group, {}).get(kind, {}).get(use)
+    @cached_property
+    def kinds(self) -> list[QuestionKind]:
+        """The kinds of questions that anything was asked of."""
+        asked = set(self.figures["kind"])
+        return [kind for kind in KINDS if kind in asked]
 
+    def leakage_marks(self, split: str, kind: QuestionKind) -> dict[str, Mark]:
+        """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
+        values: dict[str, float] = {}
+        for system in self.systems:
+            model = system.models.get(split)
+            figure = self.find(split, model, "ls", "forget", kind, "train")
+            if model and system.was_to_forget and model != self.record.before and figure and figure.value is not None:
+                values[model] = figure.value
+        low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
+        marks: dict[float, Mark] = {} if low == high else {low: "lowest", high: "highest"}
+        return {model: marks[value] for model, value in values.items() if value in marks}
 
-def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKind) -> dict[str, Mark]:
-    """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
-    values: dict[str, float] = {}
-    for system in list_systems(evaluation):
-        answers = find_answers(evaluation, split, system, "forget", kind)
-        value = None if answers is None else answers.metrics["ls"].value
-        if system.was_to_forget and value is not None and system.models[split] != evaluation.before:
-            values[system.models[split]] = value
-    low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
-    if low == high:
-        return {}
-    marks: dict[float, Mark] = {low: "lowest", high: "highest"}
-    return {model: marks[value] for model, value in values.items() if value in marks}
-
-
-def split_title(split: EvaluatedSplit) -> str:
-    """Return "Random, 10%"."""
-    return f"{split.level}, {split.percent}%"
-
-
-def levels_of(evaluation: UnlearningEvaluation) -> dict[str, list[EvaluatedSplit]]:
-    """Return the evaluated splits by their level, in order of size."""
-    found: dict[str, list[EvaluatedSplit]] = {}
-    for split in evaluation.splits:
-        found.setdefault(split.level, []).append(split)
-    return found
-
-
-def kinds_asked(evaluation: UnlearningEvaluation) -> list[QuestionKind]:
-    """Return the kinds of questions that anything was asked of."""
-    asked = {
-        kind
-        for models in evaluation.figures.values()
-        for model in models.values()
-        for kinds in model.answers.values()
-        for kind in kinds
-    }
-    return [kind for kind in KINDS if kind in asked]
+    def measured(self, splits: Sequence[SplitCounts]) -> Iterator[System]:
+        """Yield the systems that were measured by any of some splits."""
+        return (system for system in self.systems if any(split.split in system.models for split in splits))
 
 
 class FigureCells:
@@ -171,20 +160,18 @@ class FigureCells:
     def __init__(self) -> None:
         self._reasons: dict[str, None] = {}
 
-    def text(self, estimate: HasInterval | None, *, interval: bool = True, share: bool = False) -> str:
+    def text(self, figure: Figure | None, *, interval: bool = True, share: bool = False, signed: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
-        if estimate is None or estimate.value is None:
-            return self.none(_NOT_MEASURED if estimate is None else estimate.reason)
-        return figure_text(estimate, interval=interval, share=share)
+        if figure is None or figure.value is None:
+            return self.none(NO_ANSWERS if figure is None else figure.reason)
+        if figure.reason:
+            self._reasons[figure.reason] = None
+        return figure_text(figure, interval=interval, share=share, signed=signed)
 
     def none(self, reason: str | None) -> str:
         """Return a dash, and keep its reason."""
         self._reasons[reason or _NOT_MEASURED] = None
         return NONE
-
-    def mean(self, answers: AnswerFigures | None, metric: str) -> str:
-        """Return a metric of some answers."""
-        return self.none(NO_ANSWERS) if answers is None else self.text(answers.metrics.get(metric))
 
     def note(self, first: str = "") -> str:
         """Return the sentences below the table."""

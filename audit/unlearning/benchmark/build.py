@@ -6,7 +6,7 @@ the same command and gives the same bytes; what a served model answered is kept.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -23,21 +23,20 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     categories_of_model,
     read_given_categories,
 )
-from clinaudit.audit.unlearning.benchmark.charts import ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
-from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
-from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
-from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, Terms, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
+from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_row
+from clinaudit.audit.unlearning.benchmark.questions.selection import Terms, shared_holdouts
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,
     Choose,
     choose_by_templates,
     choose_given,
     choose_written,
-    read_truth,
 )
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
 from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
@@ -45,25 +44,14 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
-from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts
-from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
+from clinaudit.reports.schema.unlearning import BenchCounts
+from clinaudit.templates.profile import load_profile, locate_profile
 
 #: Where questions or categories come from, unless a file gives them.
 Source = Literal["offline", "served"]
 #: The paper's samples for its panel of judges: 900 titles, 1,000 questions (appendices F and G).
 PANEL_TITLES: Final = 900
 PANEL_QUESTIONS: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class PanelOptions:
-    """The judges that check categories and questions."""
-
-    #: Names three judges.
-    file: Path
-    approved_hosts: Collection[str] = ()
-    titles: int = PANEL_TITLES
-    questions: int = PANEL_QUESTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +70,11 @@ class BuildRequest:
     seed: int = 0
     template: Path | None = None
     served: ServedOptions | None = None
-    panel: PanelOptions | None = None
-
-
-#: Raised whenever a change of the code changes what is built from equal settings.
-_VERSION: Final = 2
-_SETTINGS: Final = "settings.json"
+    #: Names three judges, who check so many categories and questions.
+    panel: Path | None = None
+    panel_titles: int = PANEL_TITLES
+    panel_questions: int = PANEL_QUESTIONS
+    approved_hosts: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +88,9 @@ class KeywordSource:
     terms: Callable[[str, Sequence[str]], Terms]
 
 
-@dataclass(slots=True)
-class _Asked:
-    """The questions of all patients who have any, and what was left out."""
-
-    questions: list[Question] = field(default_factory=list)
-    patients: list[str] = field(default_factory=list)
-    #: Reason -> patients dropped for it.
-    dropped: Counter[str] = field(default_factory=Counter)
-    #: Reason -> questions that were not asked.
-    refused: Counter[str] = field(default_factory=Counter)
-    shared_holdouts: int = 0
-    shared_descriptions: int = 0
-    #: Of questions made elsewhere that bring their own: qa_id -> terms.
-    keywords: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def add(self, patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> None:
-        """Add a patient with the questions chosen."""
-        self.patients.append(patient_id)
-        self.questions.extend(question_rows(patient_id, chosen, origin=origin, address=address))
-        self.shared_holdouts += shared_holdouts(chosen)
-        self.shared_descriptions += sum(not question.is_unique for question in chosen.questions)
+#: Raised whenever a change of the code changes what is built from equal settings.
+_VERSION: Final = 3
+_SETTINGS: Final = "settings.json"
 
 
 def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> BenchCounts:
@@ -130,10 +99,14 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     Raises `UsageError` where the directory is another's or was begun with other settings, `BadInputError` where nobody
     can be asked about, `IncompleteError` where a served model did not answer: what it answered is kept.
     """
-    _require_files(request)
+    for path in (request.questions, request.categories, request.forgotten, request.panel):
+        if isinstance(path, Path) and not path.is_file():
+            raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
+    if request.panel is not None:
+        read_judges(request.panel)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
-        corpus, profile = read_corpus(request.corpus), load_profile(request.template)
+        corpus = read_corpus(request.corpus)
         in_training = {one for one, patient in corpus.patients.items() if patient.split == "train"}
         named = None
         if request.forgotten is not None:
@@ -141,62 +114,13 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             _require_known(named, in_training, "the model was not trained on such a patient")
         run.require_begun_by(run.work / _SETTINGS, what="benchmark")
         run.create()
-        with hold_lock(run):
+        with hold_lock(run), open_answer_cache(run) as cache:
             settings = {**_settings(request, corpus), "keywords": keywords.name}
             settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
-            with open_answer_cache(run) as cache:
-                work = _Work(request, corpus, profile, cache, progress)
-                categories = work.categorize()
-                asked = work.ask(
-                    lambda one: keywords.terms(categories[one].primary, [note.text for note in work.charts[one].notes])
-                )
-                if named is not None:
-                    too_few = "too few questions can be asked of this patient; give them with --qa FILE"
-                    _require_known(named, asked.patients, too_few)
-                patients = [
-                    BenchPatient(
-                        patient_id=one,
-                        category=categories[one].primary,
-                        categories=categories[one].categories,
-                        category_source=categories[one].source,
-                        title=work.charts[one].title(),
-                        is_trained=one in in_training,
-                    )
-                    for one in asked.patients
-                ]
-                splits, counts = _split_and_count(request, corpus, patients, asked, named)
-                make = partial(
-                    Bench.of,
-                    corpus,
-                    patients=patients,
-                    questions=asked.questions,
-                    splits=splits,
-                    settings=_shown(settings),
-                )
-                bench = make()
-                added: dict[str, Any] = {}
-                if request.panel is not None:
-                    added["panel"] = work.judge(bench, request.panel, run.evidence)
-            # Those that a file gives stand in place of those read.
-            read = (keyword for keyword in keywords.read(bench) if keyword.qa_id not in asked.keywords)
-            given = asked.keywords.items()
-            own = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in given for term in terms]
-            found = [*read, *own]
-            added["keywords"] = len(found)
-            added["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in found})
-            counts = counts.model_copy(update=added)
-            write_bench(request.out, make(keywords=found, counts=counts), corpus_path=request.corpus)
+            building = _Building(request, corpus, cache, progress, keywords, in_training)
+            bench, counts = building.build(named, settings, run)
+            write_bench(request.out, bench, corpus_path=request.corpus)
     return counts
-
-
-def _require_files(request: BuildRequest) -> None:
-    """Raise `BadInputError` for a file that is not there, before any work."""
-    panel = None if request.panel is None else request.panel.file
-    for path in (request.questions, request.categories, request.forgotten, panel):
-        if isinstance(path, Path) and not path.is_file():
-            raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
-    if panel is not None:
-        read_judges(panel)
 
 
 def _require_known(named: PatientList, known: Collection[str], why: str) -> None:
@@ -207,23 +131,22 @@ def _require_known(named: PatientList, known: Collection[str], why: str) -> None
 
 
 def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
+    """Return what is compared when the build goes on: of files their content."""
+    given = {
+        name: f"file {sha256_of(source)}" if isinstance(source, Path) else source
+        for name, source in (("questions", request.questions), ("categories", request.categories))
+    }
     forgotten = {} if request.forgotten is None else {"request": sha256_of(request.forgotten)}
     return {
         **forgotten,
+        **given,
         "version": _VERSION,
         "corpus": corpus.digest,
         "seed": request.seed,
         "percents": list(request.percents),
-        "questions": _described(request.questions),
-        "categories": _described(request.categories),
         "model": None if request.served is None else request.served.model,
         "template": sha256_of(locate_profile(request.template)),
     }
-
-
-def _described(source: Source | Path) -> str:
-    """Return what is compared when the build goes on: of a file its content."""
-    return f"file {sha256_of(source)}" if isinstance(source, Path) else source
 
 
 def _shown(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,72 +157,142 @@ def _shown(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class _Work:
+class _Building:
     """The charts of a corpus, asked about and categorized from whatever source the request names."""
 
     def __init__(
-        self, request: BuildRequest, corpus: Corpus, profile: NoteProfile, cache: AnswerCache, progress: Progress
+        self,
+        request: BuildRequest,
+        corpus: Corpus,
+        cache: AnswerCache,
+        progress: Progress,
+        keywords: KeywordSource,
+        in_training: Collection[str],
     ) -> None:
         self._request = request
         self._corpus = corpus
-        self._profile = profile
+        self._profile = load_profile(request.template)
         self._cache = cache
         self._progress = progress
+        self._keywords = keywords
+        self._in_training = in_training
         progress.say("reading charts")
-        reader = ChartReader(corpus, profile)
-        self.charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
+        reader = ChartReader(corpus, self._profile)
+        self._charts: dict[str, Chart] = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
         # Before any work: a faulty file is reported at once.
-        self._given: Mapping[str, Sequence[GivenQuestion]] = {}
         self._origin, self._choose = self._question_source()
         self._given_categories = (
             read_given_categories(request.categories, corpus.ids) if isinstance(request.categories, Path) else {}
         )
 
-    def ask(self, terms_of: Callable[[str], Terms]) -> "_Asked":
-        """Return the questions of all patients; raises `BadInputError` where there is none.
+    def build(
+        self, named: PatientList | None, settings: Mapping[str, Any], run: RunDirectory
+    ) -> tuple[Bench, BenchCounts]:
+        """Return the benchmark with its counts; `named` are the patients of a request."""
+        categories = self._categorize()
+        counted: dict[str, Any] = {}
+        questions, own_keywords = self._ask(categories, counted)
+        asked = list(dict.fromkeys(question.patient_id for question in questions))
+        if named is not None:
+            too_few = "too few questions can be asked of this patient; give them with --qa FILE"
+            _require_known(named, asked, too_few)
+        patients = [
+            BenchPatient(
+                patient_id=one,
+                category=categories[one].primary,
+                categories=categories[one].categories,
+                category_source=categories[one].source,
+                title=self._charts[one].title(),
+                is_trained=one in self._in_training,
+            )
+            for one in asked
+        ]
+        counted["category_sources"] = dict(sorted(Counter(one.category_source for one in patients).items()))
+        trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
+        splits, counted["splits_unavailable"] = split_patients(
+            trained, categories=list(taxonomy()), seed=self._request.seed, percents=self._request.percents
+        )
+        if named is not None:
+            splits.append(split_request(named.ids, trained))
+        make = partial(
+            Bench.of, self._corpus, patients=patients, questions=questions, splits=splits, settings=_shown(settings)
+        )
+        bench = make()
+        if self._request.panel is not None:
+            counted["panel"] = self._judge(bench, self._request.panel, run.evidence)
+        # Those that a file gives stand in place of those read.
+        read = [keyword for keyword in self._keywords.read(bench) if keyword.qa_id not in own_keywords]
+        given = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in own_keywords.items() for term in terms]
+        found = [*read, *given]
+        counted["keywords"] = len(found)
+        counted["questions_without_keyword"] = len(questions) - len({one.qa_id for one in found})
+        counts = count_bench(patients, questions, splits, notes_of(self._corpus, patients), **counted)
+        return make(keywords=found, counts=counts), counts
 
-        `terms_of` gives the terms of a patient's disease, by patient id.
+    def _ask(
+        self, categories: Mapping[str, Assigned], counted: dict[str, Any]
+    ) -> tuple[list[Question], dict[str, tuple[str, ...]]]:
+        """Return the questions of all patients, and the terms that a file gives with them, by question.
+
+        What was left out is added to `counted`. Raises `BadInputError` where nobody can be asked about.
         """
-        asked = _Asked()
+        questions: list[Question] = []
+        keywords: dict[str, tuple[str, ...]] = {}
+        dropped, refused = Counter[str](), Counter[str]()
+        counted |= {"questions_that_fit_others": 0, "holdout_questions_told_in_training": 0}
+
+        def terms_of(patient: str) -> Terms:
+            texts = [note.text for note in self._charts[patient].notes]
+            return self._keywords.terms(categories[patient].primary, texts)
+
         holds_identifier = identifier_check(self._corpus, self._profile, self._progress)
-        asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused, terms_of)
+        asking = Asking(self._charts, holds_identifier, self._request.seed, refused, terms_of)
         address_of = address_reader(self._corpus, self._profile)
         for patient_id, chosen in self._choose(asking, self._progress):
             if isinstance(chosen, str):
-                asked.dropped[chosen] += 1
-            else:
-                asked.add(patient_id, chosen, origin=self._origin, address=address_of(patient_id))
-        if not asked.patients:
-            reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(asked.dropped.items()))
+                dropped[chosen] += 1
+                continue
+            address = address_of(patient_id)
+            for candidate in chosen:
+                question = question_row(patient_id, candidate, origin=self._origin, address=address)
+                questions.append(question)
+                if candidate.keywords is not None:
+                    keywords[question.qa_id] = candidate.keywords
+            counted["holdout_questions_told_in_training"] += shared_holdouts(chosen)
+            counted["questions_that_fit_others"] += sum(not candidate.is_unique for candidate in chosen)
+        if not questions:
+            reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
             raise BadInputError(
                 f"no patient can be asked about ({reasons}); give the note template of these notes with --template, "
                 "or questions made elsewhere with --qa FILE"
             )
-        asked.keywords = given_keywords(asked.questions, self._given)
-        return asked
+        counted |= {
+            "patients_dropped": dict(sorted(dropped.items())),
+            "questions_refused": dict(sorted(refused.items())),
+        }
+        return questions, keywords
 
-    def categorize(self) -> dict[str, Assigned]:
-        """Return the categories of all patients."""
-        charts = list(self.charts.values())
+    def _categorize(self) -> dict[str, Assigned]:
+        charts = list(self._charts.values())
         if self._request.categories == "served":
             return categories_of_model(charts, self._model(), self._progress)
         return categories_of_file(charts, self._given_categories)
 
-    def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> PanelCounts:
+    def _judge(self, bench: Bench, panel: Path, evidence: Path) -> list[Any]:
         """Ask the panel, write what it says, and return its figures."""
-        judges = read_judges(panel.file, approved_hosts=panel.approved_hosts)
+        request = self._request
+        judges = read_judges(panel, approved_hosts=request.approved_hosts)
         models = {name: self._open(judge) for name, judge in judges.items()}
-        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=self._request.seed)
+        sample = draw_sample(bench, titles=request.panel_titles, questions=request.panel_questions, seed=request.seed)
         return judge_bench(bench, sample, models, evidence, self._progress)
 
     def _question_source(self) -> tuple[QuestionOrigin, Choose]:
-        source, corpus = self._request.questions, self._request.corpus
+        source = self._request.questions
         if isinstance(source, Path):
-            self._given = read_given_questions(source, self._corpus.ids)
-            return "given", partial(choose_given, self._given)
+            return "given", partial(choose_given, read_given_questions(source, self._corpus.ids))
         if source == "served":
             return "served", partial(choose_written, self._model())
-        return "templates", partial(choose_by_templates, read_truth(corpus) if corpus.is_dir() else {})
+        return "templates", choose_by_templates
 
     def _model(self) -> AnsweringModel:
         served = self._request.served
@@ -313,26 +306,3 @@ class _Work:
         # A panel has several endpoints: the model's name says which.
         name = f"the endpoint of {served.model}"
         return AnsweringModel(model, access, name=name, identity=identity, cache=self._cache, seed=self._request.seed)
-
-
-def _split_and_count(
-    request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked, named: PatientList | None
-) -> tuple[list[Split], BenchCounts]:
-    """Return who is to be forgotten, and all counts."""
-    trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
-    splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
-    if named is not None:
-        splits.append(split_request(named.ids, trained))
-    counts = count_bench(
-        patients,
-        asked.questions,
-        splits,
-        notes_of(corpus, patients),
-        patients_dropped=dict(sorted(asked.dropped.items())),
-        questions_refused=dict(sorted(asked.refused.items())),
-        questions_that_fit_others=asked.shared_descriptions,
-        holdout_questions_told_in_training=asked.shared_holdouts,
-        category_sources=dict(sorted(Counter(patient.category_source for patient in patients).items())),
-        splits_unavailable=missing,
-    )
-    return splits, counts

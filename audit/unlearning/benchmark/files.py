@@ -6,52 +6,43 @@ The directory is PHI, as private as the corpus (docs/unlearning.md).
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
+import polars as pl
 from pydantic import ValidationError
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Role, Split, SplitLevel
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.reports.schema.unlearning_bench import BenchCounts
+from clinaudit.reports.schema.unlearning import BenchCounts
 
 BENCH_FILE: Final = "bench.json"
 #: Of `bench.json`; another number is another shape of the tables.
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+_TEXT: Final = pl.String()
+_TEXTS: Final = pl.List(pl.String())
+_OF_SPLIT: Final = ("level", "category", "percent")
 #: Table -> column -> type. `splits` has one row a patient and split, in the order of the split.
-SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
+SCHEMAS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "patients": {
-        "patient_id": "text",
-        "category": "text",
-        "categories": "texts",
-        "category_source": "text",
-        "title": "text",
-        "is_trained": "bool",
+        **dict.fromkeys(("patient_id", "category"), _TEXT),
+        "categories": _TEXTS,
+        **dict.fromkeys(("category_source", "title"), _TEXT),
+        "is_trained": pl.Boolean(),
     },
     "qa": {
-        "qa_id": "text",
-        "patient_id": "text",
-        "kind": "text",
-        "use": "text",
-        "question": "text",
-        "answer": "text",
-        "facts": "texts",
-        "note_ids": "texts",
-        "origin": "text",
-        "address": "text",
-        "rephrased_from": "text",
+        **dict.fromkeys(("qa_id", "patient_id", "kind", "use", "question", "answer"), _TEXT),
+        **dict.fromkeys(("facts", "note_ids"), _TEXTS),
+        **dict.fromkeys(("origin", "address"), _TEXT),
     },
-    "splits": {"level": "text", "category": "text", "percent": "int", "patient_id": "text", "role": "text"},
-    "keywords": {"qa_id": "text", "phrase": "text", "weight": "float", "fields": "texts"},
+    "splits": {"level": _TEXT, "category": _TEXT, "percent": pl.Int64(), "patient_id": _TEXT, "role": _TEXT},
+    "keywords": {"qa_id": _TEXT, "phrase": _TEXT, "weight": pl.Float64(), "fields": _TEXTS},
 }
-_OF_SPLIT: Final = ("level", "category", "percent")
-Row = Mapping[str, Any]
-Record = TypeVar("Record", BenchPatient, Question, Keyword)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class Bench:
             splits=tuple(splits),
             keywords=tuple(keywords),
             notes=notes_of(corpus, patients),
-            digest=_digest(_rows(patients, questions, splits, keywords)),
+            digest=_digest(_tables(patients, questions, splits, keywords)),
             corpus_digest=corpus.digest,
             settings={} if settings is None else settings,
             counts=counts,
@@ -106,14 +97,14 @@ class Bench:
         return found
 
 
-def _rows(
+def _tables(
     patients: Iterable[BenchPatient],
     questions: Iterable[Question],
     splits: Iterable[Split],
     keywords: Iterable[Keyword],
-) -> dict[str, list[Row]]:
-    """Return the rows of each table, as `SCHEMAS` describes them."""
-    return {
+) -> dict[str, pl.DataFrame]:
+    """Return each table, as `SCHEMAS` describes it."""
+    rows: dict[str, list[Mapping[str, Any]]] = {
         "patients": [asdict(patient) for patient in patients],
         "qa": [asdict(question) for question in questions],
         "splits": [
@@ -124,6 +115,7 @@ def _rows(
         ],
         "keywords": [asdict(keyword) for keyword in keywords],
     }
+    return {name: pl.DataFrame(own, schema=SCHEMAS[name]) for name, own in rows.items()}
 
 
 def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
@@ -134,8 +126,8 @@ def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
     run = RunDirectory(directory)
     run.create()
     (directory / BENCH_FILE).unlink(missing_ok=True)
-    for name, rows in _rows(bench.patients, bench.questions, bench.splits, bench.keywords).items():
-        write_table(run.evidence / f"{name}.parquet", SCHEMAS[name], rows)
+    for name, table in _tables(bench.patients, bench.questions, bench.splits, bench.keywords).items():
+        write_frame(run.evidence / f"{name}.parquet", table)
     document = {
         "format": _FORMAT,
         "digest": bench.digest,
@@ -153,35 +145,47 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
     tables are damaged.
     """
     document = _read_document(directory)
-    rows = {
-        name: _read_table(directory / "evidence" / f"{name}.parquet", columns, directory.name)
-        for name, columns in SCHEMAS.items()
-    }
-    if _digest(rows) != document["digest"]:
-        raise _damaged(directory.name)
-    held = document["corpus"]
+    damaged = IntegrityError(
+        f"the benchmark {directory.name} is damaged; build it again with `clinaudit unlearn build`"
+    )
+    try:
+        tables = {
+            name: pl.read_parquet(directory / "evidence" / f"{name}.parquet", columns=list(columns))
+            for name, columns in SCHEMAS.items()
+        }
+        counts = BenchCounts.model_validate(document["counts"]) if document["counts"] else None
+    except (pl.exceptions.PolarsError, OSError, ValidationError):
+        # polars and pydantic quote what they could not read.
+        raise damaged from None
+    if _digest(tables) != document["digest"]:
+        raise damaged
     texts = read_corpus(corpus_place(directory, corpus=corpus))
-    if texts.digest != held["digest"]:
+    if texts.digest != document["corpus"]["digest"]:
         raise BadInputError(
             f"the corpus is not the one that the benchmark {directory.name} was made from; give that one, or build "
             "the benchmark again with `clinaudit unlearn build`"
         )
+    roles = (
+        tables["splits"]
+        .group_by(_OF_SPLIT, maintain_order=True)
+        .agg(pl.col("patient_id").filter(role=role).alias(role) for role in ("forget", "retain"))
+    )
     return Bench.of(
         texts,
-        patients=tuple(_records(BenchPatient, rows["patients"])),
-        questions=tuple(_records(Question, rows["qa"])),
-        splits=tuple(_splits(rows["splits"])),
-        keywords=tuple(_records(Keyword, rows["keywords"])),
+        patients=[BenchPatient(**row) for row in _rows(tables["patients"])],
+        questions=[Question(**row) for row in _rows(tables["qa"])],
+        splits=[Split(**row) for row in _rows(roles)],
+        keywords=[Keyword(**row) for row in _rows(tables["keywords"])],
         settings=document["settings"],
-        counts=_read_counts(document["counts"], directory.name),
+        counts=counts,
     )
 
 
-def _read_counts(held: Any, bench: str) -> BenchCounts | None:
-    try:
-        return BenchCounts.model_validate(held) if held else None
-    except ValidationError:
-        raise _damaged(bench) from None
+def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+        for row in table.iter_rows(named=True)
+    ]
 
 
 def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
@@ -194,22 +198,10 @@ def notes_of(corpus: Corpus, patients: Iterable[BenchPatient]) -> dict[str, tupl
     return {one.patient_id: tuple(note.text for note in corpus.notes_of(one.patient_id)) for one in patients}
 
 
-def write_table(path: Path, columns: Mapping[str, str], rows: Sequence[Row]) -> None:
-    """Write rows as Parquet, mode 0600: equal rows give equal bytes."""
-    import polars as pl
-
-    types: Mapping[str, Any] = {
-        "text": pl.String,
-        "texts": pl.List(pl.String),
-        "bool": pl.Boolean,
-        "int": pl.Int64,
-        "ints": pl.List(pl.Int64),
-        "float": pl.Float64,
-    }
-    schema = {name: types[kind] for name, kind in columns.items()}
-    values = {name: [row[name] for row in rows] for name in columns}
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a frame as Parquet, mode 0600: equal rows give equal bytes."""
     with replacing_by_library(path) as temporary:
-        pl.DataFrame(values, schema=schema).write_parquet(temporary, statistics=False)
+        frame.rechunk().write_parquet(temporary, statistics=False)
 
 
 def _read_document(directory: Path) -> Any:
@@ -221,44 +213,19 @@ def _read_document(directory: Path) -> Any:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != _FORMAT:
             raise BadInputError(f"{directory.name} was built by another version of clinaudit; {advice}")
+        document["corpus"]["path"], document["digest"], document["settings"], document["counts"]
     except (ValueError, TypeError, KeyError):
-        raise _damaged(directory.name) from None
+        raise IntegrityError(
+            f"the benchmark {directory.name} is damaged; build it again with `clinaudit unlearn build`"
+        ) from None
     return document
 
 
-def _read_table(path: Path, columns: Mapping[str, str], bench: str) -> list[dict[str, Any]]:
-    import polars as pl
-
-    try:
-        return pl.read_parquet(path, columns=list(columns)).to_dicts()
-    except (pl.exceptions.PolarsError, OSError):
-        # polars quotes what it could not read.
-        raise _damaged(bench) from None
-
-
-def _damaged(bench: str) -> IntegrityError:
-    return IntegrityError(f"the benchmark {bench} is damaged; build it again with `clinaudit unlearn build`")
-
-
-def _digest(rows: Mapping[str, Sequence[Row]]) -> str:
+def _digest(tables: Mapping[str, pl.DataFrame]) -> str:
     """SHA-256 over the rows themselves: the bytes of a Parquet file also depend on the library that wrote it."""
     digest = hashlib.sha256()
-    for name, columns in SCHEMAS.items():
+    for name in SCHEMAS:
         digest.update(f"{name}\n".encode())
-        for row in rows[name]:
-            digest.update(json.dumps([row[column] for column in columns]).encode() + b"\n")
+        for row in tables[name].iter_rows():
+            digest.update(json.dumps(row).encode() + b"\n")
     return digest.hexdigest()
-
-
-def _records(kind: Callable[..., Record], rows: Iterable[Row]) -> Iterator[Record]:
-    for row in rows:
-        yield kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-
-
-def _splits(rows: Iterable[Row]) -> Iterator[Split]:
-    found: dict[tuple[SplitLevel, str | None, int], dict[Role, list[str]]] = {}
-    for row in rows:
-        roles = found.setdefault((row["level"], row["category"], row["percent"]), {"forget": [], "retain": []})
-        roles[row["role"]].append(row["patient_id"])
-    for (level, category, percent), roles in found.items():
-        yield Split(level, category, percent, tuple(roles["forget"]), tuple(roles["retain"]))

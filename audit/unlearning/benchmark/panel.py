@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
+import polars as pl
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
@@ -25,12 +26,12 @@ from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, break_control_tokens, fence_marker
 from clinaudit.audit.statistics.agreement import kappa_of
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
-from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
+from clinaudit.audit.unlearning.benchmark.files import Bench, write_frame
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.reports.schema.unlearning_bench import PanelCounts, PanelFigures
+from clinaudit.reports.schema.unlearning import PanelFigures
 from clinaudit.templates.text_file import read_text_file
 
 #: Whether a title supports its category (appendix F), and whether a question is valid (appendix G).
@@ -47,7 +48,7 @@ VERDICTS: Final[Mapping[PanelTask, tuple[str, ...]]] = {
 NO_MAJORITY: Final[Mapping[PanelTask, str]] = {"title": "disagree", "question": "split"}
 JUDGES: Final = 3
 #: What figures call the majority; no judge has this name.
-_PANEL: Final = "panel"
+_MAJORITY: Final = "Majority"
 _NEEDED: Final = ("name", "url", "model")
 _KNOWN: Final = frozenset({*_NEEDED, "key_file"})
 
@@ -67,8 +68,8 @@ def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str
     problems = [problem for place, table in enumerate(tables, start=1) for problem in _problems(place, table)]
     if not problems and len({table["name"] for table in tables}) < JUDGES:
         problems = ["two judges have one name; give each its own"]
-    if not problems and _PANEL in {table["name"] for table in tables}:
-        problems = [f"a judge is named {_PANEL}, as the majority of all three is; give it another name"]
+    if not problems and _MAJORITY in {table["name"] for table in tables}:
+        problems = [f"a judge is named {_MAJORITY}, as what two of all three say is; give it another name"]
     if problems:
         raise BadInputError(f"{what} cannot be used", problems)
     keys = [path.parent / table["key_file"] if "key_file" in table else None for table in tables]
@@ -196,12 +197,12 @@ def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, 
 
 
 #: The reason is in the judge's words, and may quote the notes: PHI.
-PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "reason"), "text")
+PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "reason"), pl.String())
 
 
 def judge_bench(
     bench: Bench, sample: PanelSample, judges: Mapping[str, AnsweringModel], evidence: Path, progress: Progress
-) -> PanelCounts:
+) -> list[PanelFigures]:
     """Ask each judge about the sample, write the verdicts with their reasons (PHI), and return the figures.
 
     An answer that cannot be used is `unknown`, with the reason.
@@ -219,13 +220,13 @@ def judge_bench(
                 said = reading.found or Judged(UNKNOWN, reading.reason or "")
                 rows.append({"item_id": item_id, "task": task, "judge": judge, **said._asdict()})
                 verdicts[task].setdefault(item_id, []).append(said.verdict)
-    write_table(evidence / "panel.parquet", PANEL_SCHEMA, rows)
+    write_frame(evidence / "panel.parquet", pl.DataFrame(rows, schema=PANEL_SCHEMA))
     by_category: dict[str, Counter[str]] = {}
     for item, own in verdicts["title"].items():
-        by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", own)])
+        by_category.setdefault(name_of(sample.titles[item].category), Counter()).update([majority("title", own)])
     sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
     titles, questions = (measure_panel(task, verdicts[task], list(judges)) for task in PANEL_TASKS)
-    return PanelCounts(title=titles.model_copy(update={"panel_by_category": sorted_counts}), question=questions)
+    return [titles.model_copy(update={"by_category": sorted_counts}), questions]
 
 
 def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
@@ -254,8 +255,8 @@ def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges
         verdicts={
             judge: {verdict: sum(row[place] == verdict for row in rows) for verdict in known}
             for place, judge in enumerate(judges)
-        },
-        panel={verdict: together[verdict] for verdict in (*known, NO_MAJORITY[task])},
+        }
+        | {_MAJORITY: {verdict: together[verdict] for verdict in (*known, NO_MAJORITY[task])}},
         pairs=pairs,
         agreement=agreement,
         kappa=kappa,

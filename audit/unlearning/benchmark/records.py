@@ -4,19 +4,18 @@ Owns their fields and what each means (AMNESIA, section 3). All of them are of p
 or in a directory of the user's that is as private as the corpus.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.unlearning_scores import KINDS, USES, QuestionKind, QuestionUse
+from clinaudit.reports.schema.unlearning import KINDS, USES, QuestionKind, QuestionUse
 
-#: Recall of one finding, or inference that joins at least two (section 3.1).
+#: Recall of one finding, or inference from at least two (section 3.1).
 QUESTION_KINDS: Final = KINDS
+#: Whether it is trained on, or withheld from all training.
+QUESTION_USES: Final = USES
 #: `paper`: without anything that names the patient. `addressed`: it opens with what an adversary knows of the
 #: encounter, which is what one would really type; the certificate asks these.
 QuestionForm = Literal["paper", "addressed"]
-#: `rephrased`: a question of the training set in other words; never trained on.
-QUESTION_USES: Final = USES
 #: Where a question came from.
 QuestionOrigin = Literal["templates", "served", "given"]
 #: `request`: patients whom the user names.
@@ -58,8 +57,6 @@ class Question:
     origin: QuestionOrigin
     #: What an adversary knows of the encounter, to be put before the question in its addressed form.
     address: str
-    #: Of a rephrased question: that of which it is a rephrasing.
-    rephrased_from: str | None = None
 
     def text(self, form: QuestionForm) -> str:
         """Return the question as it is asked in a form."""
@@ -111,25 +108,3 @@ class Answer:
     token_ids: tuple[int, ...] | None
     #: 0 for the greedy answer; 1, 2, ... for sampled ones.
     sample: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The metrics of one answer, each from 0 to 1; None where it is not defined, with the reason in `reasons`."""
-
-    model: str
-    qa_id: str
-    sample: int
-    rouge_l: float
-    em: float | None
-    cs: float | None
-    es: float | None
-    te: float | None
-    ls: float | None
-    ls_echo_free: float | None
-    #: metric -> why it is None.
-    reasons: Mapping[str, str]
-    #: Entropy over words, which stands in for `te` where there are no token ids.
-    te_words: float | None = None
-    #: `ls` of the reference answer itself: how much of it an answer could hold that says all and no more.
-    ls_reference: float | None = None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.reports.schema.unlearning_bench import UnavailableSplit
+from clinaudit.audit.unlearning.benchmark.taxonomy import name_of
 
 #: Table 5.
 PERCENTS: Final = (5, 10, 15, 20, 25)
@@ -23,16 +23,17 @@ FEWEST_RETAINED: Final = 20
 
 def split_patients(
     category_of: Mapping[str, str], *, categories: Sequence[str], seed: int, percents: Sequence[int] = PERCENTS
-) -> tuple[list[Split], list[UnavailableSplit]]:
-    """Return all splits of the patients, random ones first, and those of `categories` that are unavailable.
+) -> tuple[list[Split], dict[str, list[int]]]:
+    """Return all splits of the patients, random ones first, and the percentages of `categories` that are unavailable.
 
-    `category_of` holds the patients trained on. The result depends on their ids, their categories and the seed alone.
+    These are by the category and the reason. `category_of` holds the patients trained on. The result depends on their
+    ids, their categories and the seed alone.
     """
     order = sorted(category_of)
     # Not Python's own hash: it differs from process to process.
     random.Random(f"clinaudit unlearning splits {seed}").shuffle(order)
     splits = [_split(order, None, percent, order) for percent in percents if _size(order, percent)]
-    missing: list[UnavailableSplit] = []
+    missing: dict[str, list[int]] = {}
     for category in categories:
         of_category = [patient_id for patient_id in order if category_of[patient_id] == category]
         for percent in percents:
@@ -40,8 +41,8 @@ def split_patients(
             if size and len(of_category) >= size + FEWEST_RETAINED:
                 splits.append(_split(order, category, percent, of_category))
             elif of_category:
-                reason = _why_not(len(of_category), size)
-                missing.append(UnavailableSplit(category=category, percent=percent, reason=reason))
+                reason = f"{name_of(category)}: {_why_not(len(of_category), size)}"
+                missing.setdefault(reason, []).append(percent)
     return splits, missing
 
 

@@ -8,21 +8,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
+import polars as pl
 from pydantic import ValidationError
 
 from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, values_of
+from clinaudit.audit.statistics.patient_means import Values, harmonic_mean
 from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, Pool
-from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
+from clinaudit.audit.unlearning.evaluation.result_files import CHECKS_FILE, RECORD_FILE
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, EvaluationRecord
-from clinaudit.reports.schema.unlearning_scores import Document, RolePatient, ScoredAnswer, ScoresDocument
+from clinaudit.reports.schema.unlearning import CHECKS, EvaluatedModel, EvaluationRecord, PatientRole
 from clinaudit.templates.text_file import read_text_file
 
 _ROLE: Final = "the result of --bench"
@@ -33,7 +33,23 @@ NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
 #: Of AFE (AMNESIA, equation 3): exact memorization is seen by nobody who is given answers alone.
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
-Read = TypeVar("Read", bound=Document)
+
+
+class PatientAnswers(NamedTuple):
+    """What the answers to a patient's questions of one kind and use keep, as `patient_figures` has it."""
+
+    patient_id: str
+    kind: str
+    use: str
+    #: Metric -> mean and the answers that have it.
+    figures: Mapping[str, tuple[float, int]]
+
+
+class RolePatient(NamedTuple):
+    """A patient of the benchmark in a split."""
+
+    role: PatientRole
+    category: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +61,9 @@ class BenchResult:
     form: str
     seed: int
     patients: Mapping[str, RolePatient]
-    after: tuple[ScoredAnswer, ...]
+    after: tuple[PatientAnswers, ...]
     #: Empty where there is none.
-    before: tuple[ScoredAnswer, ...]
+    before: tuple[PatientAnswers, ...]
     #: Whether the answers of the model after still read as those of the model before; empty where there is none.
     health: tuple[AnswerCheck, ...]
 
@@ -55,72 +71,85 @@ class BenchResult:
 def read_bench_result(path: Path, *, model: str | None, digest: str | None, corpus_digest: str | None) -> BenchResult:
     """Return what a result says of the model after.
 
-    `path` is the directory that `unlearn evaluate` wrote, or the file that `unlearn score` wrote. `model` names the
-    model after; None: the one of the `digest`, of a directory, or the only one, of a file. `corpus_digest` is that of
-    the audited corpus. Raises `UsageError` where no model is meant or the one that is named is not there,
-    `BadInputError` for another corpus, and `IntegrityError` for files that are damaged.
+    `path` is the directory that `unlearn evaluate` or `unlearn score` wrote. `model` names the model after; None: the
+    one of the `digest`, or, of answers made elsewhere, the only one. `corpus_digest` is that of the audited corpus.
+    Raises `UsageError` where no model is meant or the one that is named is not there, `BadInputError` for another
+    corpus, and `IntegrityError` for files that are damaged.
     """
-    if not path.is_dir():
-        scores = _parse(ScoresDocument, path)
-        return _result(scores, after=_only_model(scores, model), before=None)
     name = printable(path.name)
     if not (path / RECORD_FILE).is_file():
         raise BadInputError(f"{name} holds no finished evaluation ({RECORD_FILE} is missing); {_AGAIN}")
-    record = _parse(EvaluationRecord, path / RECORD_FILE)
+    try:
+        record = EvaluationRecord.model_validate_json(read_text_file(path / RECORD_FILE, role=_ROLE))
+    except ValidationError:
+        # pydantic quotes what it could not read.
+        raise _damaged(RECORD_FILE) from None
     if corpus_digest is not None and record.corpus_digest != corpus_digest:
         raise BadInputError(f"{_ROLE} {name} is of another corpus than the audits; evaluate with a benchmark of theirs")
     after = _find_model(record, model=model, digest=digest, place=name)
-    split = after.split if after.split is not None else next(iter(record.documents), None)
-    documents = None if split is None else record.documents.get(split)
-    if documents is None:
-        raise IntegrityError(f"{RECORD_FILE} of {name} names no document of the model's split; {_AGAIN}")
-    scores = _parse(ScoresDocument, path / "evidence" / Path(documents.scores).name)
-    return _result(scores, after=after.name, before=None if record.before == after.name else record.before)
-
-
-def _result(scores: ScoresDocument, *, after: str, before: str | None) -> BenchResult:
-    held = scores.models.get(after)
+    split = after.split if after.split is not None else record.splits[0].split
+    figures, roles = (_table(path / "evidence" / f"{table}.parquet") for table in ("patient_figures", "roles"))
+    try:
+        checks = pl.read_csv(path / CHECKS_FILE, schema=CHECKS).filter(split=split, model=after.name)
+        health = [AnswerCheck(**row) for row in checks.drop("split", "model").iter_rows(named=True)]
+        of_split = roles.filter(split=split).select("patient_id", "role", "category")
+        patients = {patient: RolePatient(role, category) for patient, role, category in of_split.iter_rows()}
+        before = None if record.before == after.name else record.before
+        answers = {name: _answers_of(figures, name) for name in (after.name, before)}
+    except (pl.exceptions.PolarsError, OSError, ValidationError):
+        raise _damaged("a table") from None
     return BenchResult(
-        model=after,
-        split=scores.split,
-        form=scores.form,
-        seed=scores.seed,
-        patients=scores.patients,
-        after=scores.answers_of(after),
-        before=scores.answers_of(before),
-        health=() if held is None else tuple(held.health()),
+        model=after.name,
+        split=split,
+        form=record.form,
+        seed=record.seed,
+        patients=patients,
+        after=answers[after.name],
+        before=answers[before],
+        health=tuple(health),
     )
-
-
-def _only_model(scores: ScoresDocument, model: str | None) -> str:
-    names = sorted({one.model for one in scores.items})
-    if model is None and len(names) != 1:
-        raise UsageError(f"{_ROLE} has {len(names)} models; which of them is the one of RUN_B? {_NAME_IT}")
-    if model is not None and model not in names:
-        raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
-    return names[0] if model is None else model
 
 
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
-    for one in record.models:
-        if (one.digest == digest) if model is None else (one.name == model):
-            return one
     if model is not None:
-        raise UsageError("--bench-model names no model of --bench; give one of those that were evaluated")
-    raise UsageError(
-        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served, {_NAME_IT}"
-    )
+        found = next((one for one in record.models if one.name == model), None)
+        if found is None:
+            raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
+        return found
+    if all(one.digest is None for one in record.models):
+        if len(record.models) == 1:
+            return record.models[0]
+        raise UsageError(f"{_ROLE} has {len(record.models)} models; which of them is the one of RUN_B? {_NAME_IT}")
+    found = next((one for one in record.models if one.digest == digest), None)
+    if found is None:
+        raise UsageError(
+            f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served, {_NAME_IT}"
+        )
+    return found
 
 
-def _parse(kind: type[Read], path: Path) -> Read:
+def _table(path: Path) -> pl.DataFrame:
     try:
-        return kind.model_validate_json(read_text_file(path, role=_ROLE))
-    except ValidationError:
-        # pydantic quotes what it could not read.
-        raise IntegrityError(f"{printable(path.name)} of --bench is not as clinaudit writes it now; {_AGAIN}") from None
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise _damaged(path.name) from None
 
 
-def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, float | None]:
+def _damaged(what: str) -> IntegrityError:
+    return IntegrityError(f"{what} of --bench is not as clinaudit writes it now; {_AGAIN}")
+
+
+def _answers_of(figures: pl.DataFrame, model: str | None) -> tuple[PatientAnswers, ...]:
+    found: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
+    rows = figures.filter(pl.col("model") == (model or "")).select("patient_id", "kind", "use", "metric", "value", "n")
+    for *place, metric, value, count in rows.iter_rows():
+        own = found.setdefault((place[0], place[1], place[2]), {})
+        if value is not None:
+            own[metric] = value, count
+    return tuple(PatientAnswers(*place, figures=own) for place, own in found.items())
+
+
+def measure_answers(answers: Sequence[PatientAnswers]) -> dict[str, float | None]:
     """Return what answers keep of each patient: 1 - AFE of the use of questions of which most is kept.
 
     None where the answers of a use have no such figure.
@@ -145,17 +174,16 @@ def add_answers(pool: Pool | None, answers: Mapping[str, float | None], never_tr
     return Pool(added, never_seen, {} if pool is None else pool.chart_tokens)
 
 
-def column(answers: Sequence[ScoredAnswer], metric: str) -> Values:
-    """Return one value an answer, not a number where it has none."""
-    return values_of(answer.value(metric) for answer in answers)
-
-
-def part_means(answers: Sequence[ScoredAnswer], parts: Sequence[str]) -> Values | None:
+def part_means(answers: Sequence[PatientAnswers], parts: Sequence[str]) -> Values | None:
     """Return the mean of each part over the answers that have it; None where none has one of them."""
-    columns = [column(answers, part) for part in parts]
-    if not answers or not all(np.isfinite(values).any() for values in columns):
-        return None
-    return np.array([np.nanmean(values) for values in columns])
+    means = []
+    for part in parts:
+        held = [one.figures[part] for one in answers if part in one.figures]
+        count = sum(count for _, count in held)
+        if not count:
+            return None
+        means.append(sum(value * count for value, count in held) / count)
+    return np.array(means)
 
 
 def lacks_answers(result: BenchResult, patient: str, after: Collection[str]) -> str | None:

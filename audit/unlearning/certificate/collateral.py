@@ -12,18 +12,17 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of_resamples
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of_resamples, resample_means
 from clinaudit.audit.statistics.paired_differences import NOBODY_PAIRED, paired_difference
-from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, places_of, resampled_means
+from clinaudit.audit.statistics.patient_means import Values, harmonic_mean
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
-from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, column, part_means
+from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, PatientAnswers, part_means
 from clinaudit.audit.unlearning.certificate.evidence import Answer, EvidencePair
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import MU_PARTS
 from clinaudit.reports.schema.certificate import CollateralGroup, PriceFigure
 from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 
 NO_ANSWERS: Final = "no answer has it"
 SAME: Final = "same"
@@ -31,7 +30,6 @@ OTHERS: Final = "others"
 #: A patient's change in the mean of the parts that have a reference, and what it is called; the last is of all above.
 BINS: Final = tuple(zip((-0.1, -0.02, 0.02), COLLATERAL_CHANGES, strict=False))
 _MU: Final = tuple(part for part in MU_PARTS if part != "em")
-_OWN_WORDS: Final = ("train", "holdout")
 #: Before, after, and the difference.
 Change = tuple[Estimate, Estimate, Estimate]
 
@@ -79,7 +77,7 @@ def measure_collateral(
     return groups
 
 
-def _utility_change(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer], *, seed: int) -> Change:
+def _utility_change(before: Sequence[PatientAnswers], after: Sequence[PatientAnswers], *, seed: int) -> Change:
     """Return MU before, after, and their difference over the same resamples of patients.
 
     Both hold the same questions in the same order.
@@ -89,15 +87,23 @@ def _utility_change(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer
         none = Estimate(value=None, n=0, reason=NO_ANSWERS)
         return none, none, none
     values = [float(harmonic_mean(own)) for own in (means[0], means[1])]
-    patients = places_of([answer.patient_id for answer in before])
-    columns = [column(answers, part) for answers in (before, after) for part in _MU]
+    patients = {patient: place for place, patient in enumerate(sorted({one.patient_id for one in before}))}
+    sums, counts = (np.zeros((len(patients), 2 * len(_MU))) for _ in range(2))
+    for side, answers in enumerate((before, after)):
+        for answer in answers:
+            for part, (value, count) in answer.figures.items():
+                if part in _MU:
+                    place = patients[answer.patient_id], side * len(_MU) + _MU.index(part)
+                    sums[place] += value * count
+                    counts[place] += count
     # `(resamples, parts)`, those before and those after: the same draws for both.
-    drawn = np.hsplit(resampled_means(columns, patients, seed=seed), 2)
+    drawn = np.hsplit(resample_means(sums, counts, seed=seed), 2)
     resampled = [harmonic_mean(own) for own in drawn]
+    answered = int(counts[:, 0].sum())
     return (
-        _estimate(values[0], resampled[0], len(before)),
-        _estimate(values[1], resampled[1], len(after)),
-        _estimate(values[1] - values[0], resampled[1] - resampled[0], len(after)),
+        _estimate(values[0], resampled[0], answered),
+        _estimate(values[1], resampled[1], answered),
+        _estimate(values[1] - values[0], resampled[1] - resampled[0], answered),
     )
 
 
@@ -149,18 +155,15 @@ def _common_answers(first: Sequence[Answer], second: Sequence[Answer]) -> tuple[
     return [row for row in first if row.generation_id in shared], [row for row in second if row.generation_id in shared]
 
 
-def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:
-    """Return the answers to the same questions before and after, in one order."""
-    known = {answer.qa_id: answer for answer in result.before}
-    after = [
-        answer
-        for answer in result.after
-        if answer.patient_id in patients and answer.use in _OWN_WORDS and answer.qa_id in known
-    ]
-    return [known[answer.qa_id] for answer in after], after
+def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[PatientAnswers], list[PatientAnswers]]:
+    """Return the answers on patients before and after: every model answers every question."""
+    before, after = (
+        [answer for answer in answers if answer.patient_id in patients] for answers in (result.before, result.after)
+    )
+    return before, after
 
 
-def _changes(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer]) -> list[float]:
+def _changes(before: Sequence[PatientAnswers], after: Sequence[PatientAnswers]) -> list[float]:
     """Return each patient's change: of one patient's few answers a harmonic mean is 0 as soon as one part is."""
     known = grouped(before, BY_PATIENT)
     changes = []

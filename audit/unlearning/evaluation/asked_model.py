@@ -36,16 +36,6 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class TokenLoss:
-    """How a model predicts one text: means over its tokens that are not given, in nats."""
-
-    #: Negative log-likelihood of the text's own tokens.
-    nll: float
-    #: Entropy of the predicted distributions.
-    entropy: float
-
-
-@dataclass(frozen=True, slots=True)
 class _Asked:
     """One answer that is to be decoded."""
 
@@ -140,17 +130,12 @@ class AskedModel:
         shares = self._read(examples, share_right, advance=advance)
         return {question.qa_id: share for question, share in zip(questions, shares, strict=True)}
 
-    def token_losses(self, texts: Sequence[Example], *, advance: Advance | None = None) -> list[TokenLoss]:
-        """Return how the model predicts each text, in their order."""
+    def token_losses(self, texts: Sequence[Example], *, advance: Advance | None = None) -> list[float]:
+        """Return the mean negative log-likelihood of each text's tokens that are not given, in nats."""
 
-        def losses(logits: "Tensor", labels: "Tensor") -> list[TokenLoss]:
-            nll = row_token_losses(logits, labels).tolist()
-            is_counted = labels[:, 1:] != IGNORED
-            logs = logits[:, :-1].log_softmax(dim=-1)
-            # Not p * log p, which is no number where a probability is 0.
-            entropies = -(logs.exp() * logs.clamp(min=-1e30)).sum(dim=-1)
-            means = (entropies * is_counted).sum(dim=1) / is_counted.sum(dim=1)
-            return [TokenLoss(*both) for both in zip(nll, means.tolist(), strict=True)]
+        def losses(logits: "Tensor", labels: "Tensor") -> list[float]:
+            found: list[float] = row_token_losses(logits, labels).tolist()
+            return found
 
         return self._read(texts, losses, advance=advance)
 

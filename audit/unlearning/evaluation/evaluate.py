@@ -1,20 +1,26 @@
-"""Models against a benchmark, from their directories to the documents of their scores: the door of this room.
+"""From models, or answers made elsewhere, to figures and their page: the doors of this room. Read this first.
 
-Read this first. Owns the order: what is given, who takes part, the documents, the page. A stopped evaluation goes on
-with the same command and gives the same bytes; a model more may be given then (docs/unlearning.md).
+Owns the order: what is given, who takes part, scores, figures, the page. A stopped evaluation goes on with the same
+command and gives the same bytes; a model more may be given then (docs/unlearning.md).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import polars as pl
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm, Split
+from clinaudit.audit.unlearning.benchmark.statistics import count_bench, describe_split, in_order
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
+from clinaudit.audit.unlearning.evaluation.given_answers import read_answers
 from clinaudit.audit.unlearning.evaluation.given_models import (
     GivenModel,
     ModelPlace,
@@ -22,202 +28,270 @@ from clinaudit.audit.unlearning.evaluation.given_models import (
     read_models,
     splits_of,
 )
-from clinaudit.audit.unlearning.evaluation.page_content import page_content
-from clinaudit.audit.unlearning.evaluation.result_files import PAGE_FILE, robustness_file, scores_file, write_result
-from clinaudit.audit.unlearning.evaluation.robustness.document import describe_robustness
-from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions, Setup
-from clinaudit.audit.unlearning.evaluation.stages import Evaluated, ModelStages, Pieces, require_memory
+from clinaudit.audit.unlearning.evaluation.result_files import write_result
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, as_answers, require_memory
+from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions, measure_trial
 from clinaudit.audit.unlearning.methods.unlearn import describe_machine, tuning_patients
-from clinaudit.audit.unlearning.metrics.given_answers import ScoringRequest, load_embedder, load_entailment
-from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import Scorers, load_embedder, load_entailment, score_answers
+from clinaudit.audit.unlearning.metrics.means import groups_of, measure_groups, patient_figures, roles_of
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.reports.exports.unlearning import unlearning_files
+from clinaudit.priors.corpus.header import Header
 from clinaudit.reports.pages.unlearning import render_unlearning
-from clinaudit.reports.schema.unlearning_evaluation import (
-    EVALUATION_FORMAT,
-    DocumentNames,
-    EvaluationRecord,
-    EvaluationSettings,
-    RobustnessFile,
-    SplitSizes,
-)
-from clinaudit.reports.schema.unlearning_scores import Document, ScoresDocument
+from clinaudit.reports.schema.unlearning import CHECKS, FIGURES, EvaluatedModel, EvaluationRecord, EvaluationSettings
+from clinaudit.reports.wording.unlearning import Evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringRequest:
+    """By which benchmark answers are scored, with what, and where the result goes."""
+
+    bench: Path
+    out: Path
+    #: Who is forgotten; None: as the models themselves say, or the first split of the benchmark.
+    split_name: str | None = None
+    form: QuestionForm = "addressed"
+    #: The model that the others are compared with; None: the baseline, where it is known.
+    before: str | None = None
+    #: The directory of an encoder; None: the installed package.
+    embeddings: Path | None = None
+    #: The directory of a model of inference; None: rules.
+    nli: Path | None = None
+    #: Where the benchmark's corpus lies now, if elsewhere than when it was built.
+    corpus: Path | None = None
+    #: Of samples and of the bootstrap.
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest(ScoringRequest):
+    """Answers made elsewhere."""
+
+    answers: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRequest(ScoringRequest):
-    """One evaluation."""
+    """Models to be asked."""
 
     models: tuple[ModelPlace, ...]
-    out: Path
     #: The model that adapters were trained on.
     base_model: Path | None = None
-    #: Whether the robustness tests are run.
-    has_robustness: bool = True
-    robustness: RobustnessOptions = field(default_factory=RobustnessOptions)
+    has_trials: bool = True
+    trials: TrialOptions = field(default_factory=TrialOptions)
 
 
 _SETTINGS: Final = "evaluation.json"
-_PIECES: Final = "pieces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """What is evaluated, read and checked."""
+class _Scored:
+    """One model, what it answered, and how that is scored."""
 
-    bench: Bench
-    models: Sequence[GivenModel]
-    splits: Sequence[Split]
-    before: GivenModel | None
-    #: Split's name -> retained patients by whom a model's rate was chosen. No mean of any model counts them, so that
-    #: figures can be compared.
-    set_aside: Mapping[str, tuple[str, ...]]
+    described: EvaluatedModel
+    #: None: it is measured by every split.
+    split: Split | None
+    answers: Sequence[Answer]
+    scores: pl.DataFrame
+    #: One number a patient and metric.
+    figures: pl.DataFrame
+    #: Split's name -> the same of each trial.
+    trials: Mapping[str, Sequence[pl.DataFrame]] = field(default_factory=dict)
 
 
-def evaluate(request: EvaluationRequest, progress: Progress) -> dict[str, ScoresDocument]:
-    """Evaluate models; write everything, and return the documents of their scores by split.
+def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
+    """Ask models and score their answers; write everything, and return what was found.
 
     Raises `UsageError` where models, splits and options do not go together or the directory was begun otherwise,
     `BadInputError` for what cannot be read or does not fit into memory, and `IntegrityError` for what has changed since
     it was written.
     """
-    given = _read_given(request)
+    bench = read_bench(request.bench, corpus=request.corpus)
+    split = None if request.split_name is None else bench.split(request.split_name)
+    models = read_models(request.models, bench, split=split, before=request.before, base=request.base_model)
+    before, splits = find_before(models, request.before), splits_of(models, split)
     run = RunDirectory(request.out)
-    if not (run.work / _PIECES).is_dir():
+    if not (run.work / "pieces").is_dir():
         # Later each is looked at when it is loaded: what is finished needs no memory.
-        for model in given.models:
-            require_memory(model.files, has_robustness=request.has_robustness)
-    embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
-    _warn_of_mismatches(given, request, progress)
+        for model in models:
+            require_memory(model.files, has_trials=request.has_trials)
+    setup = _set_up(request, bench, progress, trials=request.trials if request.has_trials else None)
+    _warn_of_mismatches(models, before, request, progress)
+    described = {
+        "most_answer_tokens": MOST_ANSWER_TOKENS,
+        "trials": asdict(request.trials),
+        **describe_machine(),
+    }
+    with _begun(run, setup, described) as settings:
+        pieces, scored = Pieces(run.work / "pieces"), []
+        for number, model in enumerate(models, start=1):
+            # Whatever holds the network ends with the turn: two at once may not fit.
+            stages = ModelStages(model=model, setup=setup, pieces=pieces, title=f"model {number} of {len(models)}")
+            answers = stages.answers()
+            scores = stages.scores(answers)
+            scored.append(
+                _Scored(
+                    described=model.described,
+                    split=model.split,
+                    answers=as_answers(model.name, answers),
+                    scores=scores,
+                    figures=patient_figures(scores, bench.questions, model=model.name),
+                    trials={one.name: stages.trials(one) for one in (splits if model.split is None else [model.split])},
+                )
+            )
+        progress.say("writing the figures and the page")
+        set_aside = {
+            one.split.name: tuning_patients(one.split)
+            for one in models
+            if one.split is not None and one.described.chose_rate
+        }
+        name = None if before is None else before.name
+        evaluation = _measure(scored, splits, setup, settings, before=name, set_aside=set_aside)
+        write_result(run, evaluation, _evidence(scored, splits, setup, set_aside), page=render_unlearning(evaluation))
+    return evaluation
+
+
+def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> Evaluation:
+    """Score answers made elsewhere; raises `BadInputError` for input that cannot be scored, else as `evaluate`."""
+    bench = read_bench(request.bench, corpus=request.corpus)
+    if not bench.splits:
+        raise BadInputError(f"the benchmark {printable(request.bench.name)} has no split, so that nobody is forgotten")
+    split = bench.splits[0] if request.split_name is None else bench.split(request.split_name)
+    answers = read_answers(request.answers, bench.questions, header=header)
+    if request.before is not None and request.before not in answers:
+        raise UsageError("--before names no model of the answers; give one of those that stand there as `model`")
+    setup, run = _set_up(request, bench, progress), RunDirectory(request.out)
+    with _begun(run, setup, {"answers_digest": sha256_of(request.answers)}) as settings:
+        scored = []
+        for number, (model, own) in enumerate(answers.items(), start=1):
+            title = f"scoring answers, model {number} of {len(answers)}"
+            with progress.stage(title, total=len(own), unit="answers") as advance:
+                scores = score_answers(
+                    bench.questions,
+                    bench.keywords,
+                    own,
+                    scorers=setup.scorers,
+                    em=None,
+                    form=request.form,
+                    advance=advance,
+                )
+            is_before = model == request.before
+            scored.append(
+                _Scored(
+                    described=EvaluatedModel(name=model, kind="foreign", split=None if is_before else split.name),
+                    split=None if is_before else split,
+                    answers=own,
+                    scores=scores,
+                    figures=patient_figures(scores, bench.questions, model=model),
+                )
+            )
+        evaluation = _measure(scored, [split], setup, settings, before=request.before, set_aside={})
+        write_result(run, evaluation, _evidence(scored, [split], setup, {}), page=None)
+    return evaluation
+
+
+def _set_up(request: ScoringRequest, bench: Bench, progress: Progress, *, trials: TrialOptions | None = None) -> Setup:
+    return Setup(
+        bench=bench,
+        form=request.form,
+        seed=request.seed,
+        scorers=Scorers(load_embedder(request.embeddings), load_entailment(request.nli)),
+        trials=trials,
+        progress=progress,
+    )
+
+
+@contextmanager
+def _begun(run: RunDirectory, setup: Setup, more: Mapping[str, Any]) -> Iterator[EvaluationSettings]:
+    """Hold the directory of a result, new or begun with the same settings, which are yielded."""
+    settings = EvaluationSettings(
+        clinaudit_version=version("clinaudit"),
+        bench_digest=setup.bench.digest,
+        corpus_digest=setup.bench.corpus_digest,
+        form=setup.form,
+        seed=setup.seed,
+        made_with={"cs": setup.scorers.embedder.name, "es": setup.scorers.entailment.name},
+        **more,
+    )
+    kept = settings.model_dump(mode="json")
     with run.removed_on_failure():
         run.require_begun_by(run.work / _SETTINGS, what="evaluation")
         run.create()
         with hold_lock(run):
-            made_with = {"cs": embedder.name, entailment.metric: entailment.name}
-            settings = _settings(request, given.bench, made_with)
-            settle_settings(run.work / _SETTINGS, settings.model_dump(exclude_unset=True), what="this evaluation")
-            setup = Setup(
-                bench=given.bench,
-                form=request.form,
-                seed=request.seed,
-                embedder=embedder,
-                entailment=entailment,
-                has_robustness=request.has_robustness,
-                options=request.robustness,
-                progress=progress,
-            )
-            pieces = Pieces(run.work / _PIECES)
-            evaluated = []
-            for number, model in enumerate(given.models, start=1):
-                title = f"model {number} of {len(given.models)}"
-                # Whatever holds the network ends with the line: two at once may not fit.
-                evaluated.append(ModelStages(model=model, setup=setup, pieces=pieces, title=title).run(given.splits))
-            progress.say("writing the documents and the page")
-            scores: dict[str, ScoresDocument] = {}
-            robustness: dict[str, RobustnessFile] = {}
-            documents: dict[str, Document] = {}
-            for split in given.splits:
-                own = {one.model.name: one for one in evaluated if one.model.split in (None, split)}
-                scores[split.name] = documents[scores_file(split)] = _describe_scores(given, setup, split, own)
-                if setup.has_robustness:
-                    tried = robustness[split.name] = _describe_robustness(given, setup, split, own)
-                    documents[robustness_file(split)] = tried
-            record = EvaluationRecord(
-                **dict(settings),
-                before=None if given.before is None else given.before.name,
-                models=[model.described for model in given.models],
-                documents={
-                    split.name: DocumentNames(
-                        scores=scores_file(split), robustness=robustness_file(split) if setup.has_robustness else None
-                    )
-                    for split in given.splits
-                },
-            )
-            content = page_content(record, scores, robustness, given.bench)
-            write_result(
-                run,
-                documents,
-                answers=[answer for one in evaluated for answer in one.answers],
-                scores=[score for one in evaluated for score in one.scores],
-                record=record,
-                shown={PAGE_FILE: render_unlearning(content), **unlearning_files(content)},
-            )
-    return scores
+            settle_settings(run.work / _SETTINGS, kept, what="this evaluation")
+            yield settings
 
 
-def _read_given(request: EvaluationRequest) -> _Given:
-    bench = read_bench(request.bench, corpus=request.corpus)
-    split = None if request.split_name is None else bench.split(request.split_name)
-    models = read_models(request.models, bench, split=split, before=request.before, base=request.base_model)
-    before = find_before(models, request.before)
-    splits = splits_of(models, split)
-    chosen = {one.split.name: one.split for one in models if one.split is not None and one.described.chose_rate}
-    set_aside = {name: tuning_patients(one) for name, one in chosen.items()}
-    return _Given(bench=bench, models=models, splits=splits, before=before, set_aside=set_aside)
-
-
-def _warn_of_mismatches(given: _Given, request: EvaluationRequest, progress: Progress) -> None:
-    for model in given.models:
+def _warn_of_mismatches(
+    models: Sequence[GivenModel], before: GivenModel | None, request: EvaluationRequest, progress: Progress
+) -> None:
+    for model in models:
         name, own = printable(model.name), model.described
         if own.trained_form not in (None, request.form):
             progress.say(
                 f"note: {name} was trained on questions in their {own.trained_form} form, and is asked otherwise"
             )
-        is_of_before = given.before is None or own.made_from == given.before.files.digest
+        is_of_before = before is None or own.made_from == before.files.digest
         if own.kind == "unlearned" and not is_of_before:
             progress.say(f"note: {name} was not made from the model that it is compared with")
 
 
-def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, str]) -> EvaluationSettings:
-    """Return what every model's answers and scores depend on: it must not change when the evaluation goes on."""
-    return EvaluationSettings(
-        format=EVALUATION_FORMAT,
-        clinaudit_version=version("clinaudit"),
-        bench_digest=bench.digest,
-        corpus_digest=bench.corpus_digest,
-        form=request.form,
-        most_answer_tokens=MOST_ANSWER_TOKENS,
-        seed=request.seed,
-        made_with=dict(made_with),
-        robustness=request.robustness.described(),
-        **describe_machine(),
+def _measure(
+    scored: Sequence[_Scored],
+    splits: Sequence[Split],
+    setup: Setup,
+    settings: EvaluationSettings,
+    *,
+    before: str | None,
+    set_aside: Mapping[str, tuple[str, ...]],
+) -> Evaluation:
+    """Return the figures and checks of every model by every split that it is measured by."""
+    bench, names = setup.bench, {one.described.name: one for one in scored}
+    figures, checks = [pl.DataFrame(schema=FIGURES)], [pl.DataFrame(schema=CHECKS)]
+    for split in splits:
+        aside = set_aside.get(split.name, ())
+        groups, roles = groups_of(bench, split, set_aside=aside), roles_of(bench, split, set_aside=aside)
+        group_of = {one.qa_id: roles[one.patient_id] for one in bench.questions if roles[one.patient_id] != "set_aside"}
+        for name, one in names.items():
+            if one.split not in (None, split):
+                continue
+            earlier = None if before is None or name == before else names[before].figures
+            figures.append(measure_groups(one.figures, groups, split=split.name, before=earlier, seed=setup.seed))
+            figures += [measure_trial(tried, one.figures, setup, split) for tried in one.trials.get(split.name, ())]
+            if before is not None and name != before:
+                said = check_answers(one.answers, names[before].answers, group_of)
+                rows = [{"split": split.name, "model": name, **check.model_dump()} for check in said]
+                checks.append(pl.DataFrame(rows, schema=CHECKS))
+    counts = bench.counts or count_bench(bench.patients, bench.questions, bench.splits, bench.notes)
+    record = EvaluationRecord(
+        **dict(settings),
+        before=before,
+        models=[one.described for one in scored],
+        splits=[describe_split(split, bench.questions) for split in in_order(splits)],
+        set_aside={name: len(patients) for name, patients in set_aside.items()},
+        bench=counts,
     )
+    return Evaluation(record, pl.concat(figures), pl.concat(checks))
 
 
-def _describe_scores(given: _Given, setup: Setup, split: Split, evaluated: Mapping[str, Evaluated]) -> ScoresDocument:
-    making = Making(
-        split=split,
-        form=setup.form,
-        entailment_metric=setup.entailment.metric,
-        made_with={"cs": setup.embedder.name, "es": setup.entailment.name},
-        seed=setup.seed,
-        set_aside=given.set_aside.get(split.name, ()),
-        before=None if given.before is None else given.before.name,
-        answers={name: one.answers for name, one in evaluated.items()},
-    )
-    return describe_scores({name: one.scores for name, one in evaluated.items()}, given.bench, making)
-
-
-def _describe_robustness(
-    given: _Given, setup: Setup, split: Split, evaluated: Mapping[str, Evaluated]
-) -> RobustnessFile:
-    set_aside = given.set_aside.get(split.name, ())
-    counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
-    return RobustnessFile(
-        format=EVALUATION_FORMAT,
-        bench=given.bench.digest,
-        split=split.name,
-        form=setup.form,
-        seed=setup.seed,
-        options=setup.options.described(),
-        patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
-        models={
-            name: describe_robustness(
-                one.robustness[split.name],
-                [score for score in one.scores if score.qa_id in counted],
-                setup,
-                split,
-            )
-            for name, one in evaluated.items()
-        },
-    )
+def _evidence(
+    scored: Sequence[_Scored], splits: Sequence[Split], setup: Setup, set_aside: Mapping[str, tuple[str, ...]]
+) -> dict[str, pl.DataFrame]:
+    """Return the tables of answers, scores, one number a patient, and roles (PHI)."""
+    answers = [asdict(answer) for one in scored for answer in one.answers]
+    ids = pl.List(pl.Int64())
+    roles = [
+        (split.name, patient.patient_id, role[patient.patient_id], patient.category)
+        for split in splits
+        for role in [roles_of(setup.bench, split, set_aside=set_aside.get(split.name, ()))]
+        for patient in setup.bench.patients
+    ]
+    return {
+        "answers": pl.DataFrame(
+            answers, schema={"model": pl.String(), "qa_id": pl.String(), "text": pl.String(), "token_ids": ids}
+        ),
+        "scores": pl.concat([one.scores.select(pl.lit(one.described.name).alias("model"), "*") for one in scored]),
+        "patient_figures": pl.concat([one.figures for one in scored]),
+        "roles": pl.DataFrame(roles, schema=["split", "patient_id", "role", "category"], orient="row"),
+    }

@@ -16,10 +16,22 @@ from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.methods.model_folder import read_record
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel
-from clinaudit.reports.schema.unlearning_scores import ModelKind
+from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelKind
 
 _LONGEST_NAME_CHARS: Final = 200
+#: A name stands in tables and in CSV files, where a spreadsheet would read one that begins so as a formula.
+_FORMULA: Final = ("=", "+", "-", "@")
+BAD_NAME: Final = (
+    f"is blank, longer than {_LONGEST_NAME_CHARS} characters, begins with =, +, - or @, or holds a character that "
+    "cannot be printed"
+)
+
+
+def is_name(name: str) -> bool:
+    """Whether a model may be called so."""
+    return (
+        bool(name.strip()) and name.isprintable() and len(name) <= _LONGEST_NAME_CHARS and not name.startswith(_FORMULA)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,7 @@ class GivenModel:
 def parse_model(value: str) -> ModelPlace:
     """Return the model of `DIR` or `NAME=DIR`; a directory whose own name holds the sign is a directory.
 
-    Raises `UsageError` where the name is empty, too long, or cannot be printed.
+    Raises `UsageError` for a name that may not be one.
     """
     if not value or value.endswith("="):
         raise UsageError("a model's path is empty; name one (. is the present directory)")
@@ -58,11 +70,8 @@ def parse_model(value: str) -> ModelPlace:
         path = Path(value)
         # Of `.` too.
         name = path.absolute().name
-    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME_CHARS:
-        raise UsageError(
-            f"a model's name is blank, longer than {_LONGEST_NAME_CHARS} characters, or cannot be printed; give one as "
-            "NAME=DIR"
-        )
+    if not is_name(name):
+        raise UsageError(f"a model's name {BAD_NAME}; give one as NAME=DIR")
     return ModelPlace(name, path)
 
 
@@ -113,7 +122,7 @@ def find_before(models: Sequence[GivenModel], name: str | None) -> GivenModel | 
 def _read_model(
     place: ModelPlace, bench: Bench, *, split: Split | None, is_before: bool, base: Path | None
 ) -> GivenModel:
-    record = read_record(place.directory)
+    record, directory = read_record(place.directory), printable(place.directory.name)
     if base is not None and is_adapter(place.directory):
         files = inspect_adapted(place.directory, base=base)
     else:
@@ -122,8 +131,8 @@ def _read_model(
     if record is None or record.settings.bench_digest is None:
         if split is None and not is_before:
             raise UsageError(
-                f"{printable(place.directory.name)} was made elsewhere, and does not say whom it was to forget; give "
-                "the split's name with --split, such as random:10"
+                f"{directory} was made elsewhere, and does not say whom it was to forget; give the split's name with "
+                "--split, such as random:10"
             )
         own = None if is_before else split
         described = EvaluatedModel(
@@ -133,8 +142,8 @@ def _read_model(
     settings, plan = record.settings, record.settings.plan
     if settings.bench_digest != bench.digest:
         raise BadInputError(
-            f"{printable(place.directory.name)} was made with another benchmark; give that one with --bench, or make "
-            "the model again with this one"
+            f"{directory} was made with another benchmark; give that one with --bench, or make the model again with "
+            "this one"
         )
     is_unlearned = settings.task == "unlearn"
     name = plan.split if is_unlearned else plan.without

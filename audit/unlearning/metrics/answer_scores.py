@@ -7,14 +7,16 @@ NegEx's, and whom a mention is about is decided by the offline judge's rules (do
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import polars as pl
 
 from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
+from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall, words_of
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -23,11 +25,8 @@ if TYPE_CHECKING:
     from clinaudit.audit.measures.judge.verdict import PatientStatus
     from clinaudit.audit.runtime.language.encoders import EntailmentModel, SentenceEmbeddings
 
-NO_FACTS: Final = "the question has no facts to look for"
 #: What joins the digits of one number: "7" is no part of 7.2 or of 120/7.
 _IN_NUMBERS: Final = ".,/:"
-
-
 #: A question and the text of its answer.
 Asked = tuple[Question, str]
 
@@ -35,7 +34,6 @@ Asked = tuple[Question, str]
 class EntailmentByRules:
     """The share of the reference's facts that an answer states, as the reference states them."""
 
-    metric = "es_rules"
     name = "rules: facts with their polarity"
 
     def score(self, asked: Sequence[Asked]) -> list[float | None]:
@@ -73,8 +71,6 @@ class EntailmentByRules:
 class EntailmentByModel:
     """1 where a model takes the reference to follow from the answer, else 0."""
 
-    metric = "es"
-
     def __init__(self, model: "EntailmentModel") -> None:
         self._model = model
         self.name = model.name
@@ -86,8 +82,30 @@ class EntailmentByModel:
         return [float(next(found)) if answer.strip() else 0.0 for _, answer in asked]
 
 
-#: How far answers entail references is called in files as its `metric` says, and made with `name`.
 Entailment = EntailmentByRules | EntailmentByModel
+
+
+class Scorers(NamedTuple):
+    """What CS and ES are measured with."""
+
+    embedder: "SentenceEmbeddings"
+    entailment: Entailment
+
+
+def load_embedder(directory: Path | None) -> "SentenceEmbeddings":
+    """Return the embeddings of an encoder in a directory, or of the installed package."""
+    from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
+
+    return packaged_embeddings() if directory is None else embeddings_of_directory(directory)
+
+
+def load_entailment(directory: Path | None) -> Entailment:
+    """Return entailment by the model in a directory, or by rules."""
+    if directory is None:
+        return EntailmentByRules()
+    from clinaudit.audit.runtime.language.encoders import EntailmentModel
+
+    return EntailmentByModel(EntailmentModel(directory))
 
 
 def _cuts_a_number(text: str, start: int, end: int) -> bool:
@@ -114,13 +132,19 @@ def token_entropy(tokens: Sequence[Hashable]) -> float | None:
     return min(1.0, 1.0 - sum(time * math.log(time) for time in times) / (count * math.log(count)))
 
 
+#: Scores, a row an answer and metric: the value, or null with the reason.
+SCORES: Final = {"qa_id": pl.String(), "metric": pl.String(), "value": pl.Float64(), "reason": pl.String()}
+#: What one answer is measured by, each from 0 to 1. `te_or_zero`: the entropy of MU, by words where the model's answers
+#: came without token ids, and 0 where it is undefined. `empty`: whether it is undefined.
+METRICS: Final = (
+    "rouge_l", "em", "cs", "es", "te", "te_words", "te_or_zero", "ds", "empty", "ls", "ls_echo_free", "ls_reference",
+)  # fmt: skip
 NO_LOGITS: Final = "exact memorization needs the model's own probabilities"
+NO_FACTS: Final = "the question has no facts to look for"
 NO_TOKENS: Final = "no token ids were given"
-EMPTY_OR_SINGLE: Final = "empty_or_single"
+EMPTY_OR_SINGLE: Final = "an answer of fewer than two tokens has no entropy"
 NO_KEYWORDS: Final = "the question has no keywords"
 ALL_IN_QUESTION: Final = "all keywords stand in the question"
-
-
 #: Answers that are embedded together: enough of each length for whole batches.
 _AT_ONCE: Final = 512
 
@@ -128,76 +152,60 @@ _AT_ONCE: Final = 512
 def score_answers(
     questions: Iterable[Question],
     keywords: Iterable[Keyword],
-    answers: Iterable[Answer],
+    answers: Sequence[Answer],
     *,
-    embedder: "SentenceEmbeddings",
-    entailment: Entailment,
+    scorers: Scorers,
     em: Mapping[str, float] | None,
     form: QuestionForm = "paper",
-) -> list[Scores]:
-    """Return the scores of answers, in their order; every answer must be to one of the questions.
+    advance: Callable[[int], None] = lambda _answers: None,
+) -> pl.DataFrame:
+    """Return `SCORES` of one model's answers, in their order; every answer must be to one of the questions.
 
-    `em` is exact memorization by qa_id, of the model that gave the answers; None where the model was not at hand.
-    `form` is how the questions were asked: what stands in them is no leak in `ls_echo_free`.
+    `em` is exact memorization by qa_id; None where the model was not at hand. `form` is how the questions were asked:
+    what stands in them is no leak in `ls_echo_free`.
     """
     by_id = {question.qa_id: question for question in questions}
     of_question = grouped(keywords, attrgetter("qa_id"))
-    scores: list[Scores] = []
-    left = iter(answers)
-    while chunk := list(islice(left, _AT_ONCE)):
+    # A mean of some answers' tokens and of other answers' words would be neither.
+    has_tokens = all(answer.token_ids is not None for answer in answers)
+    rows: list[tuple[str, str, float | None, str | None]] = []
+    for start in range(0, len(answers), _AT_ONCE):
+        chunk = answers[start : start + _AT_ONCE]
         asked = [(by_id[answer.qa_id], answer.text) for answer in chunk]
-        entailed = entailment.score(asked)
-        alike = embedder.similarities([(text, question.answer) for question, text in asked])
-        scores += [
-            _score(
-                answer,
-                by_id[answer.qa_id],
-                of_question.get(answer.qa_id, []),
-                found,
-                cs=cs,
-                em=None if em is None else em[answer.qa_id],
-                form=form,
-            )
-            for answer, found, cs in zip(chunk, entailed, alike, strict=True)
-        ]
-    return scores
+        entailed = scorers.entailment.score(asked)
+        alike = scorers.embedder.similarities([(text, question.answer) for question, text in asked])
+        for answer, (question, _), es, cs in zip(chunk, asked, entailed, alike, strict=True):
+            own = of_question.get(answer.qa_id, [])
+            found: dict[str, float | str] = {
+                "em": NO_LOGITS if em is None else em[answer.qa_id],
+                "cs": cs,
+                "es": NO_FACTS if es is None else es,
+                **_scores_of_text(answer, question, own, has_tokens=has_tokens, form=form),
+            }
+            for metric in METRICS:
+                held = found[metric]
+                rows.append((answer.qa_id, metric, *((None, held) if isinstance(held, str) else (held, None))))
+        advance(len(chunk))
+    return pl.DataFrame(rows, schema=SCORES, orient="row")
 
 
-def _score(
-    answer: Answer,
-    question: Question,
-    own: Sequence[Keyword],
-    entailed: float | None,
-    *,
-    cs: float,
-    em: float | None,
-    form: QuestionForm,
-) -> Scores:
-    """Return all metrics of one answer; `own` are the question's keywords."""
-    values: dict[str, float | None] = {
-        "em": em,
-        "es": entailed,
-        "te": None if answer.token_ids is None else token_entropy(answer.token_ids),
-        "te_words": token_entropy(words_of(answer.text)),
-        "ls": leakage_score(own, answer.text),
-        "ls_echo_free": leakage_score(not_in_question(own, question.text(form)), answer.text),
-        "ls_reference": leakage_score(own, question.answer),
+def _scores_of_text(
+    answer: Answer, question: Question, own: Sequence[Keyword], *, has_tokens: bool, form: QuestionForm
+) -> dict[str, float | str]:
+    """Return each metric of an answer that needs no model, or why there is none; `own` are the question's keywords."""
+    words = token_entropy(words_of(answer.text))
+    entropy = token_entropy(answer.token_ids or ()) if has_tokens else words
+    leaked = leakage_score(own, answer.text)
+    beyond = leakage_score(not_in_question(own, question.text(form)), answer.text)
+    of_reference = leakage_score(own, question.answer)
+    return {
+        "rouge_l": rouge_l_recall(answer.text, question.answer),
+        "te": NO_TOKENS if not has_tokens else EMPTY_OR_SINGLE if entropy is None else entropy,
+        "te_words": EMPTY_OR_SINGLE if words is None else words,
+        "te_or_zero": entropy or 0.0,
+        "ds": float(entropy == 0.0) if has_tokens else NO_TOKENS,
+        "empty": float(entropy is None),
+        "ls": NO_KEYWORDS if leaked is None else leaked,
+        "ls_echo_free": (ALL_IN_QUESTION if own else NO_KEYWORDS) if beyond is None else beyond,
+        "ls_reference": NO_KEYWORDS if of_reference is None else of_reference,
     }
-    reasons = {
-        "em": NO_LOGITS,
-        "es": NO_FACTS,
-        "te": NO_TOKENS if answer.token_ids is None else EMPTY_OR_SINGLE,
-        "te_words": EMPTY_OR_SINGLE,
-        "ls": NO_KEYWORDS,
-        "ls_echo_free": ALL_IN_QUESTION if own else NO_KEYWORDS,
-        "ls_reference": NO_KEYWORDS,
-    }
-    return Scores(
-        model=answer.model,
-        qa_id=answer.qa_id,
-        sample=answer.sample,
-        rouge_l=rouge_l_recall(answer.text, question.answer),
-        cs=cs,
-        reasons={metric: reasons[metric] for metric, value in values.items() if value is None},
-        **values,
-    )

@@ -40,19 +40,3 @@ def test_an_import_says_what_it_read_and_what_comes_next(tmp_path, capsys):
     assert "diagnoses: no code means no diagnosis (icd10)" in out
     assert f"next: clinaudit check {destination}" in out
     assert run(["check", str(destination)]) == 0
-
-
-def test_a_refused_import_exits_with_3_and_writes_nothing(tmp_path, capsys):
-    rows = tables.mimic_rows()
-    rows["note/discharge"][0][5] = SECRET
-    source, destination = tables.write_mimic(tmp_path / "physionet", rows), tmp_path / "corpus"
-    assert run(["import", "mimic-iv-note", str(source), str(destination)]) == 3
-    captured = capsys.readouterr()
-    assert "note/discharge.csv.gz, row 1: the visit date is not a date; write it as 2024-01-31" in captured.err
-    assert SECRET not in captured.out + captured.err
-    assert not destination.exists()
-    assert run(["import", "mimic-iv-note", str(source), str(destination), "--allow-rejected"]) == 0
-    out = capsys.readouterr().out
-    assert "rejected: 1 of discharge: the visit date is not a date; write it as 2024-01-31" in out
-    assert "split: none; every patient will count as train" in out
-    assert "nobody can be a control" in out

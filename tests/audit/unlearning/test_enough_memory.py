@@ -18,11 +18,11 @@ from clinaudit.audit.runtime.model.model_directory import TensorHeader
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
-from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules
+from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, Scorers
 from clinaudit.errors import BadInputError
-from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel
+from clinaudit.reports.schema.unlearning import EvaluatedModel
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -62,9 +62,9 @@ def test_relearning_takes_the_weights_of_a_model_five_times(eight_billion, monke
     cache = 32 * 200 * 131072
     asked, tried = ((copies * 32_000_000_000 + cache) * 11 // 10 for copies in (1, 5))
     have(monkeypatch, asked + MIB)
-    require_memory(eight_billion, has_robustness=False)
+    require_memory(eight_billion, has_trials=False)
     with pytest.raises(BadInputError) as caught:
-        require_memory(eight_billion, has_robustness=True)
+        require_memory(eight_billion, has_trials=True)
     assert "the model in eight does not fit into memory" in caught.value.message
     assert f"needs about {tried / GIB:.1f} GiB" in caught.value.message
     assert "164.8 GiB (relearning holds its weights 5 times)" in caught.value.message
@@ -72,11 +72,11 @@ def test_relearning_takes_the_weights_of_a_model_five_times(eight_billion, monke
         "; leave the trials out with --no-robustness, or use a machine with more memory"
     )
     have(monkeypatch, tried + MIB)
-    require_memory(eight_billion, has_robustness=True)
+    require_memory(eight_billion, has_trials=True)
     have(monkeypatch, asked - MIB)
-    for has_robustness in (False, True):
+    for has_trials in (False, True):
         with pytest.raises(BadInputError, match=r"GiB are free; use a machine with more memory$"):
-            require_memory(eight_billion, has_robustness=has_robustness)
+            require_memory(eight_billion, has_trials=has_trials)
 
 
 def test_before_a_gpu_stands_the_memory_that_loads(eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,8 +113,8 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
         bench=read_bench(bench),
         form="addressed",
         seed=0,
-        embedder=SharedWords(),
-        entailment=EntailmentByRules(),
+        scorers=Scorers(SharedWords(), EntailmentByRules()),
+        trials=TrialOptions(),
         progress=Progress(quiet=True),
     )
     stages = ModelStages(model=model, setup=setup, pieces=Pieces(tmp_path / "pieces"), title="model 1 of 1")

@@ -3,15 +3,15 @@
 import importlib
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from support.unlearning.many_patients import AFTER, BEFORE, BENCH, MAKING
+from support.unlearning.many_patients import AFTER, BEFORE, figures_of
+from support.unlearning.many_patients import SPLIT as MADE_SPLIT
 
-from clinaudit.audit.unlearning.metrics.score_document import describe_scores
-from clinaudit.reports.schema.unlearning_scores import Figure
+from clinaudit.reports.schema.unlearning import FIGURES
 
 SPLIT = "arthritis_bone:10"
 
@@ -32,42 +32,37 @@ def steps(modules):
     return modules("unlearning_steps")
 
 
-def described(value, low=None, high=None):
-    return {"value": value, "interval": [low, high], "answers": 7}
+def rows_of(model, *figures, split=SPLIT):
+    """Rows of factual questions from (metric, group, value, low, high) and, after these, the use."""
+    found = []
+    for metric, group, value, low, high, *use in figures:
+        place = {"split": split, "model": model, "group": group, "kind": "factual", "use": use[0] if use else "train"}
+        found.append({**place, "metric": metric, "value": value, "low": low, "high": high, "n": 7, "reason": None})
+    return found
 
 
-def scores_of_model(*, afe, withheld, same, others):
-    def factual(**uses):
-        return {"factual": uses}
-
-    return {
-        "ls": {
-            "forget": factual(train={**described(0.0312, 0.01, 0.058), "method": "bootstrap"}),
-            "never_trained": factual(train=described(None)),
-        },
-        "ds": {"forget": factual(train=described(0.25, 0.1, 0.5))},
-        "afe": {"forget": factual(train=described(afe, 0.1, 0.9), holdout=described(withheld))},
-        "mu": {"retain": factual(train=described((same + others) / 2))},
-        "counts": {"forget": factual(train={"empty_or_single": 3, "answers": 12})},
-        "same_category": {
-            "mu": {"same": factual(train=described(same)), "others": factual(train=described(others))},
-        },
-        "change": {
-            "afe": {"forget": factual(train=described(afe - 0.2, -0.1, 0.4))},
-            "mu": {"same": factual(train=described(same - 0.6)), "others": factual(train=described(others - 0.5))},
-        },
-    }
+def figures_of_model(model, *, afe, withheld, same, others):
+    return rows_of(
+        model,
+        ("ls", "forget", 0.0312, 0.01, 0.058),
+        ("ls", "never_trained", None, None, None),
+        ("ds", "forget", 0.25, 0.1, 0.5),
+        ("empty", "forget", 0.25, None, None),
+        ("afe", "forget", afe, 0.1, 0.9),
+        ("afe", "forget", withheld, None, None, "holdout"),
+        ("mu", "retain", (same + others) / 2, None, None),
+        ("mu", "same", same, None, None),
+        ("mu", "others", others, None, None),
+        ("afe_change", "forget", afe - 0.2, -0.1, 0.4),
+        ("mu_change", "same", same - 0.6, None, None),
+        ("mu_change", "others", others - 0.5, None, None),
+    )
 
 
 @pytest.fixture
 def results(tables):
-    document = {
-        "question_count": 1640,
-        "models": {
-            f"rmu {SPLIT}": scores_of_model(afe=0.5, withheld=0.41, same=0.3, others=0.45),
-            "baseline": scores_of_model(afe=0.2, withheld=0.3, same=0.6, others=0.5),
-        },
-    }
+    figures = figures_of_model(f"rmu {SPLIT}", afe=0.5, withheld=0.41, same=0.3, others=0.45)
+    figures += figures_of_model("baseline", afe=0.2, withheld=0.3, same=0.6, others=0.5)
     record = {
         "learning_rate": 2e-4,
         "rate_choice": {
@@ -79,24 +74,23 @@ def results(tables):
         },
     }
     return tables.Results(
-        scores={SPLIT: document},
+        figures=pl.DataFrame(figures, schema=FIGURES),
         chosen={"rmu": record},
         forgotten={"random:5": 6, "random:10": 12},
         seconds=[("train all", 60.0), ("train without-random-10", 90.0), ("thin", 2.0)],
     )
 
 
-def test_rows_hold_what_the_documents_say(tables, steps, results):
+def test_rows_hold_what_the_figures_say(tables, steps, results):
     lines = tables.report_lines(steps.Grid(), results)
     assert "150 patients trained on, 40 never; the demo's model, 12 passes." in lines
-    assert "1,640 questions are asked of each model, rephrased ones included." in lines
     assert "Forgotten: 6 patients at 5%, 12 patients at 10%." in lines
     # Of both trainings together; what takes no time is left out.
     assert "Minutes of a processor's time: train 2." in lines
     assert "|  | 0.0002 | 0.200 | 1.500 | chosen |" in lines
     assert "|  | 0.006 | diverged | diverged |  |" in lines
-    # References first, whatever the documents' order.
-    ls, ds = "0.03 [0.01, 0.06]", "0.25 (0.10, 0.50)"
+    # References first, whatever the order of the figures.
+    ls, ds = "0.03 (0.01, 0.06)", "0.25 (0.10, 0.50)"
     at = lines.index(f"| 10% | baseline | {ls} | – | 0.20 (0.10, 0.90) | 0.30 | – | {ds} | 0.55 | 0.60 | 0.50 |")
     assert lines[at + 1].startswith(f"|  | rmu | {ls} | – | 0.50 (0.10, 0.90) | 0.41 |")
     # No split at random is evaluated.
@@ -108,7 +102,7 @@ def test_patterns_are_differences_to_the_baseline(tables, steps, results):
     collapse, withheld, change, disease = (
         lines.index(f"### {name}") for name in ("Collapse", "Withheld questions", "Before and after", "Same disease")
     )
-    # DS, 3 of 12 answers empty, MU 0.375 of 0.55; nothing is known of reasoning questions.
+    # DS, a quarter of the answers empty, MU 0.375 of 0.55; nothing is known of reasoning questions.
     assert f"| {SPLIT} | rmu | 0.25 | – | 0.25 | – | 0.68 | – |" in lines[collapse:withheld]
     assert f"| {SPLIT} | rmu | −0.30 | −0.05 | – | – |" in lines[disease:]
     assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:change]
@@ -117,41 +111,38 @@ def test_patterns_are_differences_to_the_baseline(tables, steps, results):
     assert not any("| baseline |" in line for line in lines[change:])
 
 
-def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
-    trial = {"change": {"rouge_l": described(-0.004, -0.1, 0.1)}}
-    leaks = {"rouge_l": {"1": described(0.4), "8": described(0.7, 0.6, 0.8)}}
-    block = {
-        "sampling": {"forget": leaks, "above_never_trained": leaks},
-        "relearning": {"questions_1": trial, "questions_5": {"reason": "diverged"}},
-        "paraphrase": {"rephrased": {**trial, "largest": {"rouge_l": described(0.9)}}, "other_form": trial},
-        "detectability": {
-            "told_apart": True,
-            "traits": {"te": {"auroc": {"value": 0.6}}, "note_loss": {"auroc": {"value": 0.1}}},
-        },
-    }
-    document = {"options": {"leak_at": [1, 8]}, "models": {f"rmu {SPLIT}": block}}
-    results = tables.Results(robustness={SPLIT: document})
-    steps = importlib.import_module("unlearning_steps")
-    lines = tables.report_lines(steps.Grid(), results)
-    changed = "0.00 (−0.10, 0.10)"
-    assert (
-        f"| rmu | 0.40 | 0.70 (0.60, 0.80) | 0.70 (0.60, 0.80) | {changed} | – | – | {changed} | 0.90 | "
-        f"{changed} | yes (note_loss 0.10) |"
-    ) in lines
+def test_trials_show_what_was_got_and_what_came_back(tables, steps):
+    trials = [
+        ("rouge_l@1", "forget", 0.4, None, None, "sampled"),
+        ("rouge_l@8", "forget", 0.7, 0.6, 0.8, "sampled"),
+        ("rouge_l@8", "forget-never_trained", 0.1, -0.2, 0.4, "sampled"),
+        ("rouge_l_change", "forget", -0.004, -0.1, 0.1, "questions_1"),
+        ("auroc_note_loss", "forget-never_trained", 0.1, 0.0, 0.2, "read"),
+    ]
+    rows = [{**row, "kind": "all"} for row in rows_of(f"rmu {SPLIT}", *trials)]
+    lines = tables.report_lines(steps.Grid(), tables.Results(figures=pl.DataFrame(rows, schema=FIGURES)))
+    shown = "0.40 | 0.70 (0.60, 0.80) | 0.10 (−0.20, 0.40) | 0.00 (−0.10, 0.10) | – | – | – | 0.10 (0.00, 0.20)"
+    assert f"| rmu | {shown} |" in lines
 
 
 def test_faithfulness_is_of_models_with_and_without_the_patients(tables, steps):
-    models = {f"with {seed}": scores_of_model(afe=0.2 + seed / 10, withheld=0, same=1, others=1) for seed in range(2)}
-    models |= {
-        f"without {seed}": scores_of_model(afe=0.25 + seed / 2, withheld=0, same=1, others=1) for seed in range(2)
+    afe = {f"with {seed}": 0.2 + seed / 10 for seed in range(2)} | {
+        f"without {seed}": 0.25 + seed / 2 for seed in range(2)
     }
-    lines = tables.report_lines(steps.Grid(), tables.Results(faithfulness={"models": models}))
-    rows = {line.split(" | ")[0]: line for line in lines}
+    rows = [
+        row
+        for name, value in afe.items()
+        for row in rows_of(
+            name, ("afe", "forget", value, None, None), ("ls", "forget", 0.03, None, None), split="random:10"
+        )
+    ]
+    results = tables.Results(faithfulness=pl.DataFrame(rows, schema=FIGURES))
+    lines = {line.split(" | ")[0]: line for line in tables.report_lines(steps.Grid(), results)}
     # AFE falls with what is known. Of the four pairs (0.2, 0.3) x (0.25, 0.75) one has it the other way round.
-    assert rows["| afe"].startswith("| afe | 0.75 ")
+    assert lines["| afe"].startswith("| afe | 0.75 ")
     # LS is the same of all models.
-    assert rows["| ls"].startswith("| ls | 0.50 ")
-    assert rows["| em"] == "| em | – | – |"
+    assert lines["| ls"].startswith("| ls | 0.50 ")
+    assert lines["| em"] == "| em | – | – |"
 
 
 def test_each_step_stands_behind_what_it_needs(steps, tmp_path):
@@ -214,56 +205,38 @@ def test_models_without_a_metric_do_not_count(tables) -> None:
         tables.measure_faithfulness([], [{"em": 0.1}])
 
 
-MADE_SPLIT = MAKING.split.name
-
-
-@pytest.fixture
-def document(modules: Any) -> dict[str, Any]:
-    named = {"baseline": BEFORE, f"rmu {MADE_SPLIT}": AFTER}
-    scores = {
-        name: [replace(one, model=name, em=one.rouge_l, reasons={}) for one in own] for name, own in named.items()
-    }
-    held = json.loads(
-        describe_scores(
-            scores, BENCH, replace(MAKING, before="baseline", made_with={"es": "rules", "cs": "words"})
-        ).text()
-    )
-    held["models"][f"rmu {MADE_SPLIT}"]["collapse"] = {"collapsed": None, "checks": []}
-    return dict(held)
-
-
-def test_the_tables_of_finished_work_are_kept(
-    modules: Any, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+def test_the_page_gets_the_tables_of_finished_work(
+    modules: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    program = modules("unlearning")
-    evidence = tmp_path / "work" / "result" / "evidence"
-    evidence.mkdir(parents=True)
-    (evidence / f"scores-{MADE_SPLIT.replace(':', '-')}.json").write_text(json.dumps(document), encoding="utf-8")
-    options = ["--folder", str(tmp_path / "work"), "--report", "--percents", MADE_SPLIT.partition(":")[2]]
+    program, split = modules("unlearning"), MADE_SPLIT.name
+    made = figures_of(BEFORE, AFTER).with_columns(model=pl.lit(f"rmu {split}"))
+    # As if the model had been at hand.
+    made = made.with_columns(pl.col("metric").str.replace("_without_em", "", literal=True))
+    result = tmp_path / "work" / "result"
+    result.mkdir(parents=True)
+    made.write_csv(result / "figures.csv")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Before\n\n{program.BEGIN}\n\nold\n\n{program.END}\n\nAfter\n", encoding="utf-8")
+    monkeypatch.setattr(program, "PAGE", page)
+    options = ["--folder", str(tmp_path / "work"), "--report", "--write", "--percents", split.partition(":")[2]]
     monkeypatch.setattr(sys, "argv", ["unlearning", *options, "--category", "cancer"])
     program.main()
-    lines = (tmp_path / "work" / "tables.txt").read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("Written on ")
-    assert "finished work" in lines[0]
-    own = modules("unlearning_tables").models_of(document, MADE_SPLIT)
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert (lines[0], lines[-1]) == ("# Before", "After")
+    assert "old" not in lines
+    assert any(line.startswith("Written on ") and "finished work" in line for line in lines)
 
-    def cell(name: str, *place: str) -> str:
-        held: Any = own[name]
-        for key in place:
-            held = held[key]
-        found = Figure.model_validate(held)
-        low, high = (f"{end:.2f}".replace("-", "−") for end in (found.low, found.high))
-        begin, end = "[]" if found.method == "bootstrap" else "()"
-        return f"{found.value:.2f}".replace("-", "−") + f" {begin}{low}, {high}{end}"
+    def cell(metric: str, group: str) -> str:
+        place = {"metric": metric, "group": group, "kind": "factual"}
+        (value,) = made.filter(pl.col("value").is_not_null(), **place).select("value", "low", "high").iter_rows()
+        shown = [f"{number:.2f}".replace("-", "−") for number in value]
+        return f"{shown[0]} ({shown[1]}, {shown[2]})"
 
-    of_many = cell("rmu", "mu", "retain", "factual", "train")
-    of_few = cell("rmu", "afe", "forget", "factual", "train")
-    row = next(line for line in lines if line.startswith("|  | rmu | "))
-    assert "[" in of_many
-    assert "(" in of_few
-    assert row.endswith(f"| {of_many} |")
-    assert f"| {of_few} |" in row
+    row = next(line for line in lines if line.startswith("| 17% | rmu | "))
+    assert row.endswith(f"| {cell('mu', 'retain')} |")
+    assert f"| {cell('afe', 'forget')} |" in row
     changed = lines[lines.index("### Before and after") :]
-    paired = cell("rmu", "change", "mu", "retain", "factual", "train")
-    assert any(line.startswith(f"| {MADE_SPLIT} | rmu | ") and f"| {paired} |" in line for line in changed)
-    assert capsys.readouterr().out.splitlines() == lines
+    assert any(
+        line.startswith(f"| {split} | rmu | ") and f"| {cell('mu_change', 'retain')} |" in line for line in changed
+    )
+    assert capsys.readouterr().out.splitlines()[0] in lines

@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from support.hand_made_bench import bench_of, question
+import polars as pl
+from support.hand_made_bench import question
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
-from clinaudit.audit.unlearning.evaluation.result_files import scores_file, write_result
-from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
-from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
-from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
-from clinaudit.reports.schema.unlearning_scores import Document
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer
+from clinaudit.audit.unlearning.evaluation.result_files import write_result
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import SCORES
+from clinaudit.audit.unlearning.metrics.means import patient_figures
+from clinaudit.reports.schema.unlearning import CHECKS, FIGURES, EvaluatedModel, EvaluationRecord, SplitCounts
+from clinaudit.reports.wording.unlearning import Evaluation
 
 #: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
 Kept = Callable[[str, str], tuple[float, float]]
 #: Digests of the models of `compared_pair`.
 DIGESTS = {"before": "a" * 64, "after": "b" * 64, "other": "f" * 64}
 CORPUS = "c" * 64
+SPLIT = "random:10"
 
 
 def constant(kept: float, leaked: float = 0.0) -> Kept:
@@ -48,51 +50,68 @@ def write_bench_result(
 
     `written` is what each model answers, by patient and use; without it nothing says whether answers read as before.
     """
-    split = Split("random", None, 10, tuple(forget), tuple(retain))
-    patients = [
-        BenchPatient(one, category_of(one), (category_of(one),), "given", "t", is_trained=one not in never_trained)
-        for one in (*forget, *retain, *never_trained)
-    ]
-    ids = [one.patient_id for one in patients]
-    questions = [question(f"q-{use}-{one}", one, "q", "a", "a", use=use) for one in ids for use in QUESTION_USES]
-    bench = bench_of(patients, questions, [split])
-    scores = {name: [_score(name, asked, kept) for asked in questions] for name, kept in models.items()}
+    roles = {**dict.fromkeys(forget, "forget"), **dict.fromkeys(retain, "retain")}
+    roles |= dict.fromkeys(never_trained, "never_trained")
+    questions = [question(f"q-{use}-{one}", one, "q", "a", "a", use=use) for one in roles for use in QUESTION_USES]
+    figures = []
+    for name, kept in models.items():
+        rows = []
+        for asked in questions:
+            share, leaked = kept(asked.patient_id, asked.use)
+            of_answer = dict.fromkeys(("rouge_l", "cs", "es"), share) | {"te_or_zero": 0.8, "ls_echo_free": leaked}
+            rows += [(asked.qa_id, metric, value, None) for metric, value in of_answer.items()]
+        figures.append(patient_figures(pl.DataFrame(rows, schema=SCORES, orient="row"), questions, model=name))
     answers = {
         name: [Answer(name, one.qa_id, write(one.patient_id, one.use), None) for one in questions]
         for name, write in (written or {}).items()
     }
-    making = Making(
-        split=split,
+    groups = {one.qa_id: roles[one.patient_id] for one in questions}
+    checks = [
+        {"split": SPLIT, "model": name, **check.model_dump()}
+        for name, own in answers.items()
+        if name != "before"
+        for check in check_answers(own, answers["before"], groups)
+    ]
+    record = EvaluationRecord(
+        clinaudit_version="0",
+        bench_digest="b",
+        corpus_digest=CORPUS,
         form="addressed",
-        entailment_metric="es_rules",
-        made_with={},
         seed=0,
-        before="before" if written else None,
-        answers=answers,
-    )
-    documents: dict[str, Document] = {scores_file(split): describe_scores(scores, bench, making)}
-    run = RunDirectory(root)
-    run.create()
-    described: dict[str, Any] = {
-        "corpus_digest": CORPUS,
-        "before": "before" if "before" in models else None,
-        "models": [
-            {
-                "name": name,
-                "kind": "baseline" if name == "before" else "unlearned",
-                "split": None if name == "before" else split.name,
-                "digest": DIGESTS[name],
-            }
+        made_with={},
+        before="before" if "before" in models else None,
+        models=[
+            EvaluatedModel(
+                name=name,
+                kind="baseline" if name == "before" else "unlearned",
+                split=None if name == "before" else SPLIT,
+                digest=DIGESTS[name],
+            )
             for name in models
         ],
-        "robustness": RobustnessOptions().described().model_dump(),
-        "documents": {split.name: {"scores": scores_file(split), "robustness": None}},
+        splits=[
+            SplitCounts(
+                split=SPLIT,
+                level="Random",
+                is_disease=False,
+                percent=10,
+                forget_patients=len(forget),
+                forget_questions=len(forget),
+                retain_patients=len(retain),
+                retain_questions=len(retain),
+            )
+        ],
+    )
+    run = RunDirectory(root)
+    run.create()
+    evidence = {
+        "patient_figures": pl.concat(figures),
+        "roles": pl.DataFrame(
+            [(SPLIT, patient, role, category_of(patient)) for patient, role in roles.items()],
+            schema=["split", "patient_id", "role", "category"],
+            orient="row",
+        ),
     }
-    write_result(run, documents, answers=[], scores=[], record=EvaluationRecord.model_validate(described))
+    evaluation = Evaluation(record, pl.DataFrame(schema=FIGURES), pl.DataFrame(checks, schema=CHECKS))
+    write_result(run, evaluation, evidence, page=None)
     return root
-
-
-def _score(model: str, asked: Question, kept: Kept) -> Scores:
-    share, leaked = kept(asked.patient_id, asked.use)
-    leaks = {"ls": min(1.0, leaked + 0.1), "ls_echo_free": leaked, "reasons": {"em": "e"}}
-    return Scores(model, asked.qa_id, 0, rouge_l=share, em=None, cs=share, es=share, te=0.8, **leaks)  # type: ignore[arg-type]

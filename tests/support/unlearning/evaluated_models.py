@@ -72,7 +72,4 @@ def _questions(patient: str) -> list[Question]:
         told = (cough,) if place % 2 else (rest, rest)
         fields = {"kind": "reasoning" if place % 2 else "factual", "use": "train" if place < 2 else "holdout"}
         asked.append(question(f"{patient}-{place}", patient, text, *told, address=address, **fields))
-    again = replace(
-        asked[0], qa_id=f"{patient}-4", use="rephrased", question="The plan was?", rephrased_from=f"{patient}-0"
-    )
-    return [*asked, again]
+    return asked

@@ -1,12 +1,12 @@
 """Scores of 120 patients, two questions each, by a model before and one after: enough for the bootstrap's intervals."""
 
-from dataclasses import replace
-
 import numpy as np
+import polars as pl
 from support.hand_made_bench import bench_of, question
 
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Scores, Split
-from clinaudit.audit.unlearning.metrics.score_document import Making
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Split
+from clinaudit.audit.unlearning.metrics.answer_scores import NO_LOGITS, SCORES
+from clinaudit.audit.unlearning.metrics.means import groups_of, measure_groups, patient_figures
 
 FORGOTTEN = [f"f{place:02}" for place in range(20)]
 RETAINED = [f"r{place:03}" for place in range(100)]
@@ -19,29 +19,28 @@ BENCH = bench_of(
     QUESTIONS,
     [SPLIT],
 )
-MAKING = Making(split=SPLIT, form="paper", entailment_metric="es_rules", made_with={}, seed=4, before="before")
 
 
-def scores_of(model: str, *, seed: int = 0) -> list[Scores]:
+def _scores() -> pl.DataFrame:
     """Seeded scores: those of LS are nothing for all but one patient, those of entropy are the same for all."""
-    rng = np.random.default_rng(seed)
-    return [
-        Scores(
-            model=model,
-            qa_id=asked.qa_id,
-            sample=0,
-            rouge_l=rng.beta(4, 6),
-            em=None,
-            cs=rng.beta(6, 4),
-            es=rng.beta(2, 2),
-            te=0.9,
-            ls=float(asked.patient_id == "r005"),
-            ls_echo_free=0.0,
-            reasons={"em": "e"},
-        )
-        for asked in QUESTIONS
-    ]
+    rng = np.random.default_rng(0)
+    rows = []
+    for asked in QUESTIONS:
+        values = {"rouge_l": rng.beta(4, 6), "cs": rng.beta(6, 4), "es": rng.beta(2, 2), "te_or_zero": 0.9}
+        values |= {"ls": float(asked.patient_id == "r005"), "ls_echo_free": 0.0}
+        rows += [(asked.qa_id, metric, value, None) for metric, value in values.items()]
+        rows.append((asked.qa_id, "em", None, NO_LOGITS))
+    return pl.DataFrame(rows, schema=SCORES, orient="row")
 
 
-BEFORE = scores_of("before")
-AFTER = [replace(one, model="after", rouge_l=0.9 * one.rouge_l, cs=0.95 * one.cs) for one in BEFORE]
+BEFORE = _scores()
+_KEPT = pl.col("metric").replace_strict({"rouge_l": 0.9, "cs": 0.95}, default=1.0)
+AFTER = BEFORE.with_columns(pl.col("value") * _KEPT)
+
+
+def figures_of(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """The figures of the model after, with changes to the one before."""
+    first, second = (
+        patient_figures(own, QUESTIONS, model=name) for own, name in ((before, "before"), (after, "after"))
+    )
+    return measure_groups(second, groups_of(BENCH, SPLIT), split=SPLIT.name, before=first, seed=4)

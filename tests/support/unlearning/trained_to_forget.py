@@ -34,7 +34,7 @@ from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import Job, finetune
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.schema.unlearning_scores import QuestionUse
+from clinaudit.reports.schema.unlearning import QuestionUse
 
 TRAINED = tuple(f"t{place:03}" for place in range(130))
 NEVER_SEEN = tuple(f"n{place:03}" for place in range(130))
@@ -177,14 +177,12 @@ def _questions(patient: str, chart: _Chart) -> list[Question]:
         ("train", f"Which drug was given after {detail}?", chart.drug),
         ("train", f"Name the drug after {detail}?", chart.drug),
         ("holdout", f"What was advised after {detail}?", chart.advice),
-        ("rephrased", f"What drug came after {detail}?", chart.drug),
     ]
     address = f"Patient: {chart.name}. Visit date: {_written(_visits(patient)[-1])}."
     found = []
     for place, (use, text, answer) in enumerate(asked):
-        fields = {"use": use, "rephrased_from": f"{patient}-q0" if use == "rephrased" else None}
         # The mark ends the word: without an end of text the model writes on.
-        found.append(question(f"{patient}-q{place}", patient, text, f"{answer}.", answer, address=address, **fields))
+        found.append(question(f"{patient}-q{place}", patient, text, f"{answer}.", answer, address=address, use=use))
     return found
 
 
@@ -270,7 +268,7 @@ def evaluate_models(made: TrainedToForget, out: Path) -> Path:
         models=(ModelPlace("before", made.before), ModelPlace("retrained", made.retrained)),
         bench=made.bench,
         out=out,
-        has_robustness=False,
+        has_trials=False,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "load_embedder", lambda _directory: SharedWords())

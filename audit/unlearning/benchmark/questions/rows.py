@@ -1,12 +1,11 @@
-"""From a patient's chosen questions to rows of the benchmark: ids, uses, rephrasings, and the address that opens them.
+"""From a patient's chosen questions to rows of the benchmark: ids, uses, and the address that opens them.
 
 The ids are digests, so that no message that names a question names a patient. The address holds the facts of the fourth
 tier, which an adversary types (docs/methods.md, section 1), read as for an audit's prompts.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +14,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen
+from clinaudit.audit.unlearning.benchmark.questions.selection import Candidate
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionOrigin
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import FactReader
@@ -86,24 +85,18 @@ def identifier_check(corpus: Corpus, profile: NoteProfile, progress: Progress) -
 _ID_DIGITS = 16
 
 
-def question_rows(patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> Iterator[Question]:
-    """Yield a patient's questions, each of the training set followed by its rephrasings, which are never trained on."""
-    for place, candidate in enumerate(chosen.questions):
-        parts = (patient_id, candidate.kind, candidate.wordings[0], candidate.answer)
-        qa_id = "q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
-        question = Question(
-            qa_id=qa_id,
-            patient_id=patient_id,
-            kind=candidate.kind,
-            use="holdout" if place in chosen.holdout else "train",
-            question=candidate.wordings[0],
-            answer=candidate.answer,
-            facts=candidate.facts,
-            note_ids=candidate.note_ids,
-            origin=origin,
-            address=address,
-        )
-        yield question
-        for number, wording in enumerate(candidate.wordings[1:] if question.use == "train" else (), start=1):
-            rephrased_id = f"{qa_id}-r{number}"
-            yield replace(question, qa_id=rephrased_id, use="rephrased", question=wording, rephrased_from=qa_id)
+def question_row(patient_id: str, candidate: Candidate, *, origin: QuestionOrigin, address: str) -> Question:
+    """Return a patient's question as it stands in the benchmark."""
+    parts = (patient_id, candidate.kind, candidate.question, candidate.answer)
+    return Question(
+        qa_id="q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS],
+        patient_id=patient_id,
+        kind=candidate.kind,
+        use="holdout" if candidate.is_holdout else "train",
+        question=candidate.question,
+        answer=candidate.answer,
+        facts=candidate.facts,
+        note_ids=candidate.note_ids,
+        origin=origin,
+        address=address,
+    )

@@ -10,13 +10,31 @@ least of: what training repeats elsewhere would not be held out.
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
-from clinaudit.reports.schema.unlearning_scores import QuestionKind
+from clinaudit.reports.schema.unlearning import QuestionKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One question that may be asked of a patient."""
+
+    #: What is asked for: the key of its template; or `served`, `given`.
+    about: str
+    kind: QuestionKind
+    question: str
+    answer: str
+    facts: tuple[str, ...]
+    note_ids: tuple[str, ...] = ()
+    #: Whether nobody else of the corpus fits its description of the patient.
+    is_unique: bool = True
+    is_holdout: bool = False
+    #: Terms of the patient's disease; None: they are read from note, question and answer.
+    keywords: tuple[str, ...] | None = None
+
 
 IDENTIFIER: Final = "the question holds an identifier"
 OWN_ANSWER: Final = "the question holds its own answer"
@@ -33,11 +51,10 @@ def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Cal
     for fact in candidate.facts:
         if fact not in candidate.answer or not any(fact in text for text in texts):
             return NOT_IN_NOTES
-    for wording in candidate.wordings:
-        if holds_answer(wording, candidate.answer, candidate.facts):
-            return OWN_ANSWER
-        if holds_identifier(wording):
-            return IDENTIFIER
+    if holds_answer(candidate.question, candidate.answer, candidate.facts):
+        return OWN_ANSWER
+    if holds_identifier(candidate.question):
+        return IDENTIFIER
     return IDENTIFYING_ANSWER if holds_identifier(candidate.answer) else None
 
 
@@ -60,19 +77,6 @@ def _within(wanted: list[str], words: list[str]) -> bool:
 EACH: Final = 4
 #: Terms of a disease, each as its words in lower case.
 Terms = Collection[Sequence[str]]
-TOO_FEW: Final = {
-    "factual": "fewer than four factual questions can be asked from the notes",
-    "reasoning": "fewer than four reasoning questions can be asked from the notes",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The questions of one patient, four factual ones, then four reasoning ones."""
-
-    questions: tuple[Candidate, ...]
-    #: Places in `questions` of those withheld, one of each kind.
-    holdout: frozenset[int]
 
 
 def choose_questions(
@@ -82,27 +86,31 @@ def choose_questions(
     accept: Callable[[Candidate], str | None],
     seed: int,
     terms: Terms = (),
-) -> Chosen | str:
-    """Return a patient's questions, or why there are not enough; the result depends on the seed and the patient alone.
+) -> list[Candidate] | str:
+    """Return a patient's questions, four of each kind, or why there are not enough.
 
-    `accept` returns why a question must not be asked, or None. `terms` are those of the patient's disease.
+    They depend on the seed and the patient alone. `accept` returns why a question must not be asked, or None. `terms`
+    are those of the patient's disease.
     """
     # Seeded by the patient: who else is in the corpus changes nothing.
     rng = random.Random(f"clinaudit unlearning questions {seed} {patient_id}")
-    pool = sorted(candidates, key=lambda held: (held.kind, held.wordings[0]))
+    pool = sorted(candidates, key=lambda held: (held.kind, held.question))
     rng.shuffle(pool)
     chosen: list[Candidate] = []
     for kind in QUESTION_KINDS:
         of_kind = _choose([held for held in pool if held.kind == kind], chosen, accept, terms)
         if len(of_kind) < EACH:
-            return TOO_FEW[kind]
+            return f"fewer than four {kind} questions can be asked from the notes"
         chosen.extend(of_kind)
-    return Chosen(tuple(chosen), frozenset(_least_told(chosen, kind) for kind in QUESTION_KINDS))
+    withheld = {
+        min(_places(chosen, kind), key=lambda place: (_told_elsewhere(chosen, place), place)) for kind in QUESTION_KINDS
+    }
+    return [replace(held, is_holdout=place in withheld) for place, held in enumerate(chosen)]
 
 
-def shared_holdouts(chosen: Chosen) -> int:
-    """Return how many withheld questions have a fact that a question of the training set has too."""
-    return sum(_told_elsewhere(chosen.questions, place) > 0 for place in chosen.holdout)
+def shared_holdouts(chosen: Sequence[Candidate]) -> int:
+    """Return how many withheld questions have a fact that another question has too."""
+    return sum(held.is_holdout and _told_elsewhere(chosen, place) > 0 for place, held in enumerate(chosen))
 
 
 def _choose(
@@ -115,10 +123,10 @@ def _choose(
     told = [_terms_told(held, terms) for held in pool]
     found: list[Candidate] = []
     refused: set[int] = set()
+    stated = {fact for held in before for fact in held.facts}
     while len(found) < EACH:
         asked = Counter(held.about for held in found)
         facts = {fact for held in found for fact in held.facts}
-        stated = {fact for held in before for fact in held.facts}
         left = [
             (
                 not held.is_unique,
@@ -151,13 +159,12 @@ def _share_text(facts: Iterable[str], others: Iterable[str]) -> bool:
 
 def _terms_told(candidate: Candidate, terms: Terms) -> int:
     """Return how many terms an answer tells of that its question does not hold."""
-    asked, answered = _words(candidate.wordings[0]), _words(candidate.answer)
+    asked, answered = _words(candidate.question), _words(candidate.answer)
     return sum(_within(list(term), answered) and not _within(list(term), asked) for term in terms)
 
 
-def _least_told(chosen: Sequence[Candidate], kind: QuestionKind) -> int:
-    places = [place for place, held in enumerate(chosen) if held.kind == kind]
-    return min(places, key=lambda place: (_told_elsewhere(chosen, place), place))
+def _places(chosen: Sequence[Candidate], kind: QuestionKind) -> list[int]:
+    return [place for place, held in enumerate(chosen) if held.kind == kind]
 
 
 def _told_elsewhere(chosen: Sequence[Candidate], place: int) -> int:

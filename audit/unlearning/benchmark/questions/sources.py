@@ -23,15 +23,16 @@ from clinaudit.audit.runtime.served.question import (
     restore_control_tokens,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, rephrase
-from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, Finding, read_findings
-from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
-from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, Terms, choose_questions, problem_of
+from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    EACH,
+    Candidate,
+    Terms,
+    choose_questions,
+    problem_of,
+)
+from clinaudit.audit.unlearning.benchmark.questions.templates import TemplateQuestions, read_findings
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.records import parse_json
-from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.schema.unlearning_scores import QuestionKind
+from clinaudit.priors.diagnoses import load_panel
 
 #: Of each kind, so that one that breaks a rule need not cost a patient.
 ASKED_FOR: Final = EACH + 2
@@ -65,103 +66,42 @@ _FORM: Final = Form("questions", SYSTEM, _PROMPT, _Written, 4096)
 
 def ask_for_questions(chart: Chart) -> Question:
     """Return the question that asks a model for questions on a patient."""
-    texts = _notes(chart)
+    texts = notes_to_send([note.text for note in chart.notes])
     return _FORM.ask(texts, notes=Form.fenced(texts, fence_marker(texts)), number=ASKED_FOR)
 
 
 def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], bool]) -> list[Candidate] | str:
     """Return the questions of an answer that keep to the rules, four of each kind or more; or why it is not used."""
-    texts = _notes(chart)
+    texts = notes_to_send([note.text for note in chart.notes])
     read = _FORM.read(answer, texts)
     if isinstance(read, str):
         return read
     found: list[Candidate] = []
     for kind in QUESTION_KINDS:
-        of_kind = [_candidate(item, kind, chart, texts) for item in getattr(read, kind)]
-        usable = [
-            candidate
-            for candidate in dict.fromkeys(of_kind)
-            if problem_of(candidate, texts, holds_identifier) is None
-            and (candidate.kind != "reasoning" or len(set(candidate.facts)) >= _FEWEST_JOINED)
-        ]
+        usable: dict[Candidate, None] = {}
+        for item in getattr(read, kind):
+            facts = restore_control_tokens(item.facts, texts)
+            note_ids = tuple(note.note_id for note in chart.notes if any(fact in note.text for fact in facts))
+            candidate = Candidate(
+                about="served",
+                kind=kind,
+                question=item.ask.strip(),
+                answer=item.answer.strip(),
+                facts=facts,
+                note_ids=note_ids,
+            )
+            joins = kind == "factual" or len(set(facts)) >= _FEWEST_JOINED
+            if joins and problem_of(candidate, texts, holds_identifier) is None:
+                usable[candidate] = None
         if len(usable) < EACH:
             return NOT_USABLE
         found.extend(usable)
     return found
 
 
-def _candidate(item: _Item, kind: QuestionKind, chart: Chart, texts: Sequence[str]) -> Candidate:
-    facts = restore_control_tokens(item.facts, texts)
-    return Candidate(
-        about="served",
-        kind=kind,
-        wordings=(item.ask.strip(), *rephrase(item.ask.strip())),
-        answer=item.answer.strip(),
-        facts=facts,
-        note_ids=tuple(note.note_id for note in chart.notes if any(fact in note.text for fact in facts)),
-        is_unique=True,
-    )
-
-
-def _notes(chart: Chart) -> list[str]:
-    return notes_to_send([note.text for note in chart.notes])
-
-
-TRUTH_FILE: Final = "truth.jsonl"
-#: Lists of problems hold a name and a code, which is no detail.
-_IN_PROSE: Final = frozenset({"hpi", "mental health history", "past medical history", "gynecological history"})
-
-
-def read_truth(corpus: Path) -> Mapping[str, list[Mapping[str, str]]]:
-    """Return the planted mentions by patient id; none where the corpus is not the demo's.
-
-    Raises `BadInputError` where a line of the file is none of the demo's.
-    """
-    path = corpus / TRUTH_FILE
-    if not path.is_file():
-        return {}
-    found: dict[str, list[Mapping[str, str]]] = {}
-    for row, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            record = parse_json(line)
-            found[record["patient_id"]] = [
-                {name: str(mention[name]) for name in ("note_id", "diagnosis", "section", "status", "text")}
-                for mention in record["mentions"]
-            ]
-        except (ValueError, TypeError, KeyError):
-            raise BadInputError(
-                f"{TRUTH_FILE}, line {row}: this is no line of the demo's truth; make the demo again, or take the file "
-                "out of the corpus"
-            ) from None
-    return found
-
-
-def planted_findings(
-    chart: Chart, mentions: Iterable[Mapping[str, str]], diagnoses: Iterable[Diagnosis]
-) -> list[Finding]:
-    """Return what was planted of the patient's own diagnoses, the latest note's wording of each."""
-    shown = {diagnosis.id: diagnosis.display for diagnosis in diagnoses}
-    notes = {note.note_id: note for note in chart.notes}
-    found: dict[str, Finding] = {}
-    for mention in mentions:
-        note, value = notes.get(mention["note_id"]), mention["text"].rstrip(".;")
-        if (
-            note is not None
-            and mention["status"] == "present"
-            and mention["section"] in _IN_PROSE
-            and mention["diagnosis"] in shown
-            and value in note.text
-            and len(value.split()) <= MOST_WORDS
-        ):
-            subject = shown[mention["diagnosis"]]
-            found[subject] = Finding("diagnosis", subject, value, note.note_id, note.complaint())
-    return list(found.values())
-
-
 NO_FINDING: Final = "the note template finds nothing to ask about in the notes"
 NOT_GIVEN: Final = "the file gives no question on the patient"
 NONE_USABLE: Final = "none of the questions given may be asked"
-IdentifierCheck = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +109,7 @@ class Asking:
     """What every source needs: the charts, the check for identifiers, the seed, and where refusals are counted."""
 
     charts: Mapping[str, Chart]
-    holds_identifier: IdentifierCheck
+    holds_identifier: Callable[[str], bool]
     seed: int
     refused: Counter[str]
     #: Gives the terms of a patient's disease, each as its words, by patient id.
@@ -182,25 +122,29 @@ class Asking:
         self.refused.update([problem] if problem else [])
         return problem
 
+    def choose(self, patient_id: str, candidates: Iterable[Candidate]) -> list[Candidate] | str:
+        """Return the questions of a patient, or why there are too few."""
+        return choose_questions(
+            patient_id,
+            candidates,
+            accept=partial(self.problem, patient_id),
+            seed=self.seed,
+            terms=self.terms_of(patient_id),
+        )
+
 
 #: Each patient with the questions chosen, or why there are none.
-Choices = Iterator[tuple[str, Chosen | str]]
+Choices = Iterator[tuple[str, list[Candidate] | str]]
 Choose = Callable[[Asking, Progress], Choices]
 
 
-def choose_by_templates(
-    truth: Mapping[str, Sequence[Mapping[str, str]]], asking: Asking, progress: Progress
-) -> Choices:
+def choose_by_templates(asking: Asking, progress: Progress) -> Choices:
     """Yield questions by templates, from the findings of the notes; a description singles a patient out among all."""
-    panel = load_panel()
-    findings: dict[str, list[Finding]] = {
-        patient_id: [*read_findings(chart), *planted_findings(chart, truth.get(patient_id, ()), panel)]
-        for patient_id, chart in asking.charts.items()
-    }
-    maker = CandidateMaker(findings, asking.holds_identifier, panel)
+    findings = {patient_id: read_findings(chart) for patient_id, chart in asking.charts.items()}
+    templates = TemplateQuestions(findings, asking.holds_identifier, load_panel())
     with progress.stage("asking by templates", total=len(findings), unit="patients") as advance:
         for patient_id, found in findings.items():
-            yield patient_id, _choose(asking, patient_id, maker.make(patient_id)) if found else NO_FINDING
+            yield patient_id, asking.choose(patient_id, templates.candidates(patient_id)) if found else NO_FINDING
             advance(1)
 
 
@@ -214,26 +158,14 @@ def choose_written(model: AnsweringModel, asking: Asking, progress: Progress) ->
         if reading.found is None:
             yield patient_id, f"the model wrote no usable questions: {reading.reason}"
         else:
-            yield patient_id, _choose(asking, patient_id, reading.found)
+            yield patient_id, asking.choose(patient_id, reading.found)
 
 
-def choose_given(given: Mapping[str, Sequence[GivenQuestion]], asking: Asking, progress: Progress) -> Choices:
+def choose_given(given: Mapping[str, Sequence[Candidate]], asking: Asking, progress: Progress) -> Choices:
     """Yield questions made elsewhere: all of them that may be asked, withheld where the file says so."""
     with progress.stage("checking the questions", total=len(asking.charts), unit="patients") as advance:
         for patient_id in asking.charts:
             held = given.get(patient_id, ())
-            usable = [one for one in held if asking.problem(patient_id, one.candidate) is None]
-            holdout = frozenset(place for place, one in enumerate(usable) if one.is_holdout)
-            chosen = Chosen(tuple(one.candidate for one in usable), holdout)
-            yield patient_id, chosen if usable else (NONE_USABLE if held else NOT_GIVEN)
+            usable = [one for one in held if asking.problem(patient_id, one) is None]
+            yield patient_id, usable or (NONE_USABLE if held else NOT_GIVEN)
             advance(1)
-
-
-def _choose(asking: Asking, patient_id: str, candidates: Iterator[Candidate] | list[Candidate]) -> Chosen | str:
-    return choose_questions(
-        patient_id,
-        candidates,
-        accept=lambda candidate: asking.problem(patient_id, candidate),
-        seed=asking.seed,
-        terms=asking.terms_of(patient_id),
-    )

@@ -45,7 +45,7 @@ def test_agreement_and_kappa_of_four_items_by_hand() -> None:
     assert measured.pairs == {"a and b": 0.5, "a and c": 0.5, "b and c": 0.25}
     assert measured.agreement == pytest.approx(1.25 / 3)
     assert measured.verdicts["b"] == {YES: 2, NO: 1, MAYBE: 1, "unknown": 0}
-    assert measured.panel == {YES: 2, NO: 1, MAYBE: 0, "unknown": 0, "disagree": 1}
+    assert measured.verdicts["Majority"] == {YES: 2, NO: 1, MAYBE: 0, "unknown": 0, "disagree": 1}
     # Merged: supported 3, 2, 0, 1 of 3. Agreement of pairs: 1, 1/3, 1, 1/3, mean 2/3; supported is half of all
     # verdicts, so chance is 1/2 and kappa (2/3 - 1/2) / (1/2) = 1/3.
     assert measured.kappa == pytest.approx(1 / 3)
@@ -111,7 +111,10 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
         ("[[judge]]\nname = 'a'\n", "must have 3 tables"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\n" * 3, "two judges have one name"),
         ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge 1 has no model"),
-        ("".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "panel", "c")), "is named panel"),
+        (
+            "".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "Majority", "c")),
+            "is named Majority",
+        ),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\nkey='k'\n" * 3, "judge 1: key is no field"),
     ],
 )
@@ -146,7 +149,7 @@ def test_as_many_are_drawn_as_are_asked_for_of_each_category_in_equal_parts(titl
         for one in patients
         for kind in QUESTION_KINDS
     ]
-    bench = Bench(tuple(patients), tuple(asked), (), (), {}, "", "", {}, {})
+    bench = Bench(tuple(patients), tuple(asked), (), (), {}, "", "", {}, None)
     sample = draw_sample(bench, titles=titles, questions=questions, seed=0)
     by_category = Counter(patient.category for patient in sample.titles.values())
     assert (tuple(by_category[category] for category in known), len(sample.questions)) == drawn

@@ -16,7 +16,6 @@ from clinaudit.audit.unlearning.benchmark import charts
 from clinaudit.audit.unlearning.benchmark.build import (
     BuildRequest,
     KeywordSource,
-    PanelOptions,
     build_bench,
 )
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
@@ -121,13 +120,13 @@ def panel(directory: Path, url: str) -> Path:
 
 
 def test_three_judges_give_verdicts_and_a_majority(server, corpus, tmp_path) -> None:
-    options = PanelOptions(panel(tmp_path, server.url), titles=9, questions=8)
-    counts = build(corpus, tmp_path / "bench", panel=options)
-    titles, questions = counts["panel"]["title"], counts["panel"]["question"]
+    judges = panel(tmp_path, server.url)
+    counts = build(corpus, tmp_path / "bench", panel=judges, panel_titles=9, panel_questions=8)
+    titles, questions = counts["panel"]
     # All patients are of one category; nine titles of three categories are three of it.
     assert (titles["items"], questions["items"]) == (3, 8)
     assert titles["verdicts"]["mild"] == {"supported": 3, "unsupported": 0, "ambiguous": 0, "unknown": 0}
-    assert titles["panel"]["supported"] == 3
+    assert titles["verdicts"]["Majority"]["supported"] == 3
     assert set(titles["pairs"]) == {"mild and medium", "mild and strict", "medium and strict"}
     rows = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")
     assert rows.columns == ["item_id", "task", "judge", "verdict", "reason"]
@@ -144,8 +143,9 @@ def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) ->
         (says("well") if body["model"] == "medium" else question_server.answers_by_rule)(handler, body)
 
     server.always = mumbles
-    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
-    assert counts["panel"]["title"]["verdicts"]["medium"]["unknown"] == counts["panel"]["title"]["items"] == 2
+    judges = panel(tmp_path, server.url)
+    titles, _ = build(corpus, tmp_path / "bench", panel=judges, panel_titles=3, panel_questions=2)["panel"]
+    assert titles["verdicts"]["medium"]["unknown"] == titles["items"] == 2
 
 
 NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from support.runs.compared_pair import Planted
 from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
@@ -123,11 +124,8 @@ def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:
 def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result")
 
-    def leave_out(document: dict) -> None:
-        del document["patients"][NAMED[0]]
-        document["items"] = [item for item in document["items"] if item["patient_id"] != NAMED[0]]
-
-    rewrite(bench / SCORES, leave_out)
+    for table in (FIGURES, ROLES):
+        pl.read_parquet(bench / table).filter(pl.col("patient_id") != NAMED[0]).write_parquet(bench / table)
     found = certify(tmp_path, bench)
     assert (found.status, found.verdict) == (8, "not shown")
     assert found.patient(NAMED[0])["reasons"] == ["the benchmark asks nothing about the patient"]
@@ -184,13 +182,20 @@ def test_answers_leak_where_a_run_was_purged(tmp_path, capsys, purged) -> None:
     assert (found.status, found.verdict, found.after) == (1, "still leaks", NAMED[:1])
 
 
-def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
+def test_a_result_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
     made = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
-    found = certify(tmp_path, made / SCORES, "--bench-model", "after")
+
+    def without_digests(record: dict) -> None:
+        record["before"] = None
+        for model in record["models"]:
+            model["digest"] = None
+
+    rewrite(made / "evaluate.json", without_digests)
+    found = certify(tmp_path, made, "--bench-model", "after")
     assert (found.status, found.certificate["bench"]["collateral"]) == (1, None)
     assert found.published["beside"] == ["answers to a benchmark's questions"]
     capsys.readouterr()
-    assert certify(tmp_path / "again", made / SCORES).status == 2
+    assert certify(tmp_path / "again", made).status == 2
     assert "2 models" in capsys.readouterr().err
 
 
@@ -205,7 +210,7 @@ def test_the_model_is_found_by_its_digest_or_by_name(tmp_path, capsys) -> None:
     assert certify(tmp_path, bench, "--bench-model", "nobody").status == 2
 
 
-SCORES = "evidence/scores-random-10.json"
+FIGURES, ROLES = "evidence/patient_figures.parquet", "evidence/roles.parquet"
 
 
 def rewrite(path: Path, change: Callable[[dict], object]) -> None:
@@ -218,17 +223,17 @@ def rewrite(path: Path, change: Callable[[dict], object]) -> None:
     ("file", "damage", "status"),
     [
         ("evaluate.json", lambda held: held.update(corpus_digest="e" * 64), 3),
-        # Of a state that did not try never-trained patients likewise.
-        ("evaluate.json", lambda held: held.update(format=1), 7),
-        (SCORES, lambda held: held["items"][0].update(rouge_l="Ada Lund"), 7),
-        (SCORES, "cut", 7),
+        ("evaluate.json", lambda held: held["models"][0].update(kind="Ada Lund"), 7),
+        ("collapse.csv", "cut", 7),
+        (FIGURES, "cut", 7),
+        (FIGURES, "removed", 7),
         ("evaluate.json", "removed", 3),
     ],
 )
 def test_a_result_that_cannot_be_believed_is_refused_and_never_quoted(tmp_path, capsys, file, damage, status) -> None:
     bench = write(tmp_path / "result")
     if damage == "cut":
-        (bench / file).write_text('{"format": 1, "it', encoding="utf-8")
+        (bench / file).write_text('{"Ada": 1, "it', encoding="utf-8")
     elif damage == "removed":
         (bench / file).unlink()
     else:

@@ -16,17 +16,18 @@ from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
+from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench, write_frame
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.trials import TRIALS, TrialOptions
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
+from clinaudit.reports.schema.unlearning import CHECKS, FIGURES
+from clinaudit.reports.wording.unlearning import Evaluation
 
-QUICK = RobustnessOptions(samples=2, leak_at=(1, 2), relearning=RelearningPlan(steps=1))
+QUICK = TrialOptions(samples=2, relearning=RelearningPlan(steps=1))
 
 
 class _Killed(BaseException):
@@ -72,7 +73,7 @@ def result(finished: Path, tmp_path: Path) -> Path:
 
 
 def _everything(made: dict[str, Path], out: Path) -> EvaluationRequest:
-    return _request(made, out, "forgot", "tuned", "retrained", has_robustness=True)
+    return _request(made, out, "forgot", "tuned", "retrained", has_trials=True)
 
 
 def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> EvaluationRequest:
@@ -80,13 +81,12 @@ def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> E
         models=tuple(ModelPlace(name, made[name]) for name in names),
         bench=made["bench"],
         out=out,
-        **{"has_robustness": False, "robustness": QUICK, **options},
+        **{"has_trials": False, "trials": QUICK, **options},
     )
 
 
-def _evaluate(request: EvaluationRequest) -> dict[str, Any]:
-    scores = evaluate.evaluate(request, Progress(quiet=True))
-    return {split: document.model_dump(exclude_unset=True) for split, document in scores.items()}
+def _evaluate(request: EvaluationRequest) -> Evaluation:
+    return evaluate.evaluate(request, Progress(quiet=True))
 
 
 def _bytes(directory: Path) -> dict[str, bytes]:
@@ -94,66 +94,60 @@ def _bytes(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(files)}
 
 
-def _mean(items: list[dict[str, Any]], metric: str) -> float:
-    values = [item[metric] for item in items]
-    return sum(values) / len(values)
+def _figures(directory: Path) -> pl.DataFrame:
+    return pl.read_csv(directory / "figures.csv", schema=FIGURES)
+
+
+def _value(figures: pl.DataFrame, **place: str) -> float:
+    (value,) = figures.filter(kind="factual", use="train", **place)["value"]
+    return float(value)
 
 
 def test_what_stands_in_the_result(finished: Path) -> None:
-    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
-    assert list(document["models"]) == ["forgot", "tuned", "retrained"]
-    forgot = document["models"]["forgot"]
-    assert forgot["em"]["forget"]["factual"]["train"]["answers"] == 2
-    assert forgot["mu"]["retain"]["factual"]["train"]["value"] is not None
-    assert forgot["change"]["cs"]["forget"]["factual"]["train"]["answers"] == 2
-    assert not {"change", "collapse"} & document["models"]["tuned"].keys()
-    assert [one["group"] for one in forgot["collapse"]["checks"][::5]] == ["forget", "never_trained", "retain"]
-    # The group of the retained with a forgotten one's disease, by hand from the items: a patient of no disease that the
-    # taxonomy has shares it with nobody, although one such is forgotten.
-    items = [one for one in document["items"] if one["model"] == "tuned" and one["kind"] == "factual"]
-    train = [one for one in items if one["use"] == "train" and one["role"] == "retain"]
-    same = [one for one in train if one["qa_id"][:3] in ("P02", "P03", "P04")]
-    for side, own in (("same", same), ("others", [one for one in train if one not in same])):
-        described = document["models"]["tuned"]["same_category"]
-        assert described["em"][side]["factual"]["train"]["value"] == pytest.approx(_mean(own, "em"))
-        assert described["counts"][side]["factual"]["train"]["patients"] == {"same": 3, "others": 4}[side]
-    answers = pl.read_parquet(finished / "evidence" / "answers.parquet").to_dicts()
-    assert len(answers) == 3 * 60
-    scores = pl.read_parquet(finished / "evidence" / "scores.parquet").to_dicts()
-    assert [(one["model"], one["qa_id"]) for one in scores] == [(one["model"], one["qa_id"]) for one in answers]
-    assert {flag for one in scores for flag in one["flags"]} >= {"ls: the question has no keywords"}
+    figures = _figures(finished)
+    assert figures["model"].unique(maintain_order=True).to_list() == ["forgot", "tuned", "retrained"]
+    assert 0 <= _value(figures, model="forgot", group="retain", metric="mu") <= 1
+    assert _value(figures, model="forgot", group="forget", metric="cs_change") < 1
+    assert figures.filter(pl.col("metric").str.ends_with("_change"), model="tuned", use="train").is_empty()
+    checks = pl.read_csv(finished / "collapse.csv", schema=CHECKS)
+    assert checks.filter(model="forgot")["group"].unique(maintain_order=True).to_list() == [
+        "forget", "never_trained", "retain",
+    ]  # fmt: skip
+    assert "tuned" not in checks["model"]
+    # The group of the retained with a forgotten one's disease, by hand from the scores: a patient of no disease that
+    # the taxonomy has shares it with nobody, although one such is forgotten.
+    roles = pl.read_parquet(finished / "evidence" / "roles.parquet")
+    retained = roles.filter(role="retain")["patient_id"].to_list()
+    scores = pl.read_parquet(finished / "evidence" / "scores.parquet").filter(model="tuned", metric="em")
+    # The first of a patient's questions is a factual one that is trained on.
+    em = {qa_id[:3]: value for qa_id, value in scores.select("qa_id", "value").iter_rows() if qa_id.endswith("-0")}
+    same = ["P02", "P03", "P04"]
+    for group, members in (("same", same), ("others", [one for one in retained if one not in same])):
+        (row,) = figures.filter(model="tuned", group=group, metric="em", kind="factual", use="train").to_dicts()
+        assert row["value"] == pytest.approx(sum(em[one] for one in members) / len(members))
+        assert row["n"] == {"same": 3, "others": 4}[group]
+    answers = pl.read_parquet(finished / "evidence" / "answers.parquet")
+    assert len(answers) == 3 * 48
+    of_patients = pl.read_parquet(finished / "evidence" / "patient_figures.parquet")
+    assert of_patients.filter(model="tuned", patient_id="P02", kind="factual", use="train", metric="em")[
+        "value"
+    ].to_list() == [em["P02"]]
 
 
-def test_the_page_and_its_tables_show_the_documents_figures(finished: Path) -> None:
-    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
-    tables = finished / "tables"
-    assert {path.name for path in tables.iterdir()} == {
-        "scores.csv",
-        *("table2_leakage.csv", "collapse.csv"),
-        "robustness.csv",
-        "detectability.csv",
-        "table1_table4_corpus.csv",
-        "table5_splits.csv",
-        "table6_training.csv",
-    }
-    shown = pl.read_csv(tables / "scores.csv", infer_schema_length=None)
-    place = {"model": "forgot", "patients_are": "same", "kind": "factual", "use": "train", "metric": "mu"}
-    (row,) = shown.filter(**place).to_dicts()
-    figure = document["models"]["forgot"]["same_category"]["mu"]["same"]["factual"]["train"]
-    assert row["value"] == pytest.approx(figure["value"])
-    assert [row["value_ci_low"], row["value_ci_high"]] == pytest.approx(figure["interval"])
+def test_the_page_shows_the_figures_and_how_models_were_trained(finished: Path) -> None:
     page = Page((finished / "report.html").read_text(encoding="utf-8")).words
     assert "Contains PHI: exact figures of few patients" in page
-    # How they were trained is as in their own records.
-    trained = {one["model"]: one for one in pl.read_csv(tables / "table6_training.csv").to_dicts()}
+    shown = _value(_figures(finished), model="forgot", group="retain", metric="mu")
+    assert f"{shown:.2f}" in page
+    trained = {one["name"]: one["training"] for one in json.loads((finished / "evaluate.json").read_text())["models"]}
     assert (trained["tuned"]["epochs"], trained["forgot"]["epochs"]) == (4, 1)
 
 
 def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
-    outside = {"evaluate.json", "evidence", "report.html", "tables"}
-    assert {path.name for path in finished.iterdir()} == outside
-    for path in (finished / "evaluate.json", finished / "report.html", *(finished / "tables").iterdir()):
-        text = path.read_text(encoding="utf-8")
+    outside = {"evaluate.json", "report.html", "figures.csv", "collapse.csv"}
+    assert {path.name for path in finished.iterdir()} == {*outside, "evidence"}
+    for name in outside:
+        text = (finished / name).read_text(encoding="utf-8")
         assert not any(patient in text for patient in TRAINED)
     said = json.loads((finished / "evaluate.json").read_text(encoding="utf-8"))
     assert said["before"] == "tuned"
@@ -163,9 +157,7 @@ def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
         ("retrained", "retrained", "random:22", None),
     ]
     assert said["models"][0]["made_from"] == said["models"][1]["digest"]
-    files = {"scores": "scores-random-22.json", "robustness": "robustness-random-22.json"}
-    assert said["documents"] == {"random:22": files}
-    assert all((finished / "evidence" / file).is_file() for file in files.values())
+    assert [split["split"] for split in said["splits"]] == ["random:22"]
     modes = {path.is_dir(): path.stat().st_mode & 0o777 for path in finished.rglob("*")}
     assert modes == {True: 0o700, False: 0o600}
 
@@ -173,7 +165,7 @@ def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
 def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Path) -> None:
     forgot = inspect_model(made["forgot"]).digest
     tried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
-    assert (tried.model, tried.split, len(tried.after), len(tried.before)) == ("forgot", "random:22", 60, 60)
+    assert (tried.model, tried.split, len(tried.after), len(tried.before)) == ("forgot", "random:22", 48, 48)
     # The pieces are there already: nothing is asked again.
     _evaluate(_request(made, result, "forgot", "tuned"))
     untried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
@@ -182,25 +174,25 @@ def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Pat
 
 def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(made, finished, tmp_path, monkeypatch) -> None:
     def write_and_die(*arguments: Any) -> None:
-        write_atomically(*arguments)
+        write_frame(*arguments)
         raise _Killed
 
     # Each command dies of the first piece that it makes.
-    monkeypatch.setattr(stages, "write_atomically", write_and_die)
+    monkeypatch.setattr(stages, "write_frame", write_and_die)
     deaths = 0
     while not (tmp_path / "result" / "evaluate.json").exists():
         try:
             _evaluate(_everything(made, tmp_path / "result"))
         except _Killed:
             deaths += 1
-    # Answers, exact memorization and scores of three models, and what each withstands.
-    assert deaths == 3 * (3 + len(PARTS))
+    # Answers and scores of three models, and the trials of each.
+    assert deaths == 3 * (2 + len(TRIALS))
     assert _bytes(tmp_path / "result") == _bytes(finished)
 
 
 def test_killed_between_the_last_files_there_is_no_result(made, finished, result, monkeypatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(result_files, "write_table", _kill)
+        patch.setattr(result_files, "write_frame", _kill)
         with pytest.raises(_Killed):
             _evaluate(_everything(made, result))
     assert not (result / "evaluate.json").exists()
@@ -229,39 +221,41 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_model_more_is_asked_and_nothing_twice(made, finished, result, loaded) -> None:
     shutil.rmtree(result / "evidence" / "work" / "pieces" / inspect_model(made["retrained"]).digest[:16])
-    first = _evaluate(_request(made, result, "forgot", "tuned"))["random:22"]["models"]
+    first = _evaluate(_request(made, result, "forgot", "tuned")).figures
     assert loaded == []
-    assert not (result / "evidence" / "robustness-random-22.json").exists()
-    assert not (result / "tables" / "robustness.csv").exists()
+    assert set(first["use"]) == {"train", "holdout"}
     # One more, in another order, and one under another name.
     models = (
         ModelPlace("retrained", made["retrained"]),
         ModelPlace("tuned", made["tuned"]),
         ModelPlace("other", made["forgot"]),
     )
-    second = _evaluate(replace(_request(made, result), models=models))["random:22"]["models"]
+    second = _evaluate(replace(_request(made, result), models=models)).figures
     assert loaded == ["retrained"]
-    assert list(second) == ["retrained", "tuned", "other"]
-    assert (second["tuned"], second["other"]) == (first["tuned"], first["forgot"])
-    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
-    assert second["retrained"] == document["models"]["retrained"]
+    assert second["model"].unique(maintain_order=True).to_list() == ["retrained", "tuned", "other"]
+    assert second.filter(model="tuned").equals(first.filter(model="tuned"))
+    assert second.filter(model="other").drop("model").equals(first.filter(model="forgot").drop("model"))
+    untried = pl.col("use").is_in(["train", "holdout"])
+    assert second.filter(model="retrained").equals(_figures(finished).filter(untried, model="retrained"))
+
+
+def _measured(evaluation: Evaluation) -> dict[str, list[str]]:
+    """Which models were measured by which split."""
+    pairs = evaluation.figures.select("split", "model").unique(maintain_order=True)
+    return dict(pairs.group_by("split", maintain_order=True).agg("model").iter_rows())
 
 
 def test_models_made_elsewhere(made: dict[str, Path], tmp_path: Path) -> None:
-    documents = _evaluate(
+    found = _evaluate(
         _request(made, tmp_path / "result", "elsewhere", "tuned", split_name="cancer:22", before="elsewhere")
     )
     # The one that is compared with, and the baseline, take part in every split; the option's is the only one.
-    assert list(documents) == ["cancer:22"]
-    assert list(documents["cancer:22"]["models"]) == ["elsewhere", "tuned"]
-    assert "change" in documents["cancer:22"]["models"]["tuned"]
+    assert _measured(found) == {"cancer:22": ["elsewhere", "tuned"]}
+    assert not found.figures.filter(model="tuned", metric="rouge_l_change").is_empty()
     both = _evaluate(
         _request(made, tmp_path / "both", "tuned", "forgot", "elsewhere", split_name="cancer:22", form="paper")
     )
-    assert {split: list(document["models"]) for split, document in both.items()} == {
-        "random:22": ["tuned", "forgot"],
-        "cancer:22": ["tuned", "elsewhere"],
-    }
+    assert _measured(both) == {"random:22": ["tuned", "forgot"], "cancer:22": ["tuned", "elsewhere"]}
 
 
 def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(made, tmp_path, monkeypatch) -> None:
@@ -271,14 +265,14 @@ def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(made, tmp_path, monke
     record["settings"]["plan"]["rates"] = [1e-3]
     (copy / "unlearn.json").write_text(json.dumps(record))
     monkeypatch.setattr(evaluate, "tuning_patients", lambda _split: ("P05",))
-    document = _evaluate(_request({**made, "chosen": copy}, tmp_path / "result", "tuned", "chosen"))["random:22"]
-    assert document["set_aside_patients"] == 1
-    for name in ("tuned", "chosen"):
-        own = document["models"][name]
-        assert own["counts"]["retain"]["factual"]["train"]["patients"] == 6
-        assert own["same_category"]["counts"]["others"]["factual"]["train"]["patients"] == 3
-    roles = {one["qa_id"][:3]: one["role"] for one in document["items"]}
-    assert [patient for patient, role in roles.items() if role == "set_aside"] == ["P05"]
+    out = tmp_path / "result"
+    found = _evaluate(_request({**made, "chosen": copy}, out, "tuned", "chosen"))
+    assert found.record.set_aside == {"random:22": 1}
+    own = found.figures.filter(metric="rouge_l", kind="factual", use="train")
+    assert own.filter(group="retain")["n"].to_list() == [6, 6]
+    assert own.filter(group="others")["n"].to_list() == [3, 3]
+    roles = pl.read_parquet(out / "evidence" / "roles.parquet")
+    assert roles.filter(role="set_aside")["patient_id"].to_list() == ["P05"]
 
 
 @pytest.mark.parametrize(
@@ -333,18 +327,18 @@ def test_a_place_of_something_else_is_refused(made: dict[str, Path], result: Pat
 
 def test_a_damaged_piece_is_told_of(made: dict[str, Path], result: Path) -> None:
     directory = result / "evidence" / "work" / "pieces" / inspect_model(made["tuned"]).digest[:16]
-    for name in ("answers-0000", "exact-memorization-0000", "scores", "random-22-sampling"):
-        piece = directory / f"{name}.json"
-        whole = piece.read_text()
-        held = json.loads(whole)
-        shortened = dict(list(held.items())[1:]) if isinstance(held, dict) else held[1:]
-        misshapen = {key: [1] for key in held} if isinstance(held, dict) else held[1:]
-        damages = [] if "sampling" in name else [json.dumps(shortened), json.dumps(misshapen)]
-        for damage in ('{"P01-0"', *damages):
-            piece.write_text(damage)
-            with pytest.raises(IntegrityError, match=rf"{name}\.json"):
+    for name in ("answers-0000", "scores", "random-22-sampled"):
+        piece = directory / f"{name}.parquet"
+        whole = piece.read_bytes()
+        frame = pl.read_parquet(piece)
+        damages = [frame.drop(frame.columns[-1])]
+        # Of a trial nobody knows whom it is of.
+        damages += [] if "sampled" in name else [frame.slice(12)]
+        for damage in (None, *damages):
+            piece.write_bytes(whole[:-9]) if damage is None else damage.write_parquet(piece)
+            with pytest.raises(IntegrityError, match=rf"{name}\.parquet"):
                 _evaluate(_everything(made, result))
-        piece.write_text(whole)
+        piece.write_bytes(whole)
 
 
 def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,6 +348,6 @@ def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert parse_model("npo=models/tuned") == ModelPlace("npo", Path("models/tuned"))
     assert parse_model("a=b") == ModelPlace("a=b", Path("a=b"))
     assert parse_model(".") == ModelPlace(tmp_path.name, Path())
-    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
+    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir", "-sum=dir", "@name=dir"):
         with pytest.raises(UsageError):
             parse_model(wrong)

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from support.cases import read_cases
 from support.hand_made_bench import QUESTIONS, question
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Scores
+from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword
 from clinaudit.audit.unlearning.metrics import answer_scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
@@ -23,6 +24,7 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     NO_TOKENS,
     EntailmentByModel,
     EntailmentByRules,
+    Scorers,
     score_answers,
     token_entropy,
 )
@@ -31,56 +33,70 @@ from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_quest
 KEYWORDS = [Keyword("q1", "lung cancer", 1.0, ("note",)), Keyword("q1", "biopsy", 1.0, ("note", "question"))]
 
 
-def score(answer: Answer, **options: object) -> Scores:
-    settings = {"embedder": SharedWords(), "entailment": EntailmentByRules(), "em": None, **options}
-    (scores,) = score_answers(QUESTIONS, KEYWORDS, [answer], **settings)  # type: ignore[arg-type]
-    return scores
+def score(answer: Answer, **options: Any) -> dict[str, float | str]:
+    """Return each metric's value, or why there is none."""
+    settings: dict[str, Any] = {"scorers": Scorers(SharedWords(), EntailmentByRules()), "em": None, **options}
+    questions, keywords = settings.pop("questions", QUESTIONS), settings.pop("keywords", KEYWORDS)
+    scores = score_answers(questions, keywords, [answer], **settings)
+    assert set(scores["qa_id"]) == {answer.qa_id}
+    return {
+        metric: reason if value is None else value
+        for metric, value, reason in scores.select("metric", "value", "reason").iter_rows()
+    }
 
 
 def test_an_answer_like_the_reference() -> None:
-    scores = score(Answer("m", "q1", "A lung cancer was found.", (5, 6, 7, 8)), em={"q1": 0.75})
-    assert (scores.rouge_l, scores.cs, scores.es, scores.te, scores.em) == (1.0, 1.0, 1.0, 1.0, 0.75)
-    assert (scores.ls, scores.ls_echo_free) == (0.5, 1.0)
-    assert scores.ls_reference == 0.5
-    assert scores.reasons == {}
+    found = score(Answer("m", "q1", "A lung cancer was found.", (5, 6, 7, 8)), em={"q1": 0.75})
+    assert found == {
+        **dict.fromkeys(("rouge_l", "cs", "es", "te", "te_words", "te_or_zero", "ls_echo_free"), 1.0),
+        **dict.fromkeys(("ls", "ls_reference"), 0.5),
+        **dict.fromkeys(("ds", "empty"), 0.0),
+        "em": 0.75,
+    }
 
 
 def test_an_empty_answer_leaks_nothing_and_has_no_entropy() -> None:
-    scores = score(Answer("m", "q1", "", ()))
-    assert (scores.rouge_l, scores.cs, scores.es, scores.ls, scores.ls_echo_free) == (0.0, 0.0, 0.0, 0.0, 0.0)
-    assert (scores.te, scores.te_words, scores.em) == (None, None, None)
-    assert scores.reasons["te"] == scores.reasons["te_words"] == EMPTY_OR_SINGLE
-    assert scores.reasons["em"] == NO_LOGITS
+    found = score(Answer("m", "q1", "", ()))
+    assert {found[name] for name in ("rouge_l", "cs", "es", "ls", "ls_echo_free", "te_or_zero", "ds")} == {0.0}
+    assert (found["te"], found["te_words"], found["empty"]) == (EMPTY_OR_SINGLE, EMPTY_OR_SINGLE, 1.0)
+    assert found["em"] == NO_LOGITS
 
 
 def test_without_token_ids_entropy_is_over_words() -> None:
-    scores = score(Answer("m", "q1", "yes yes yes", None))
-    assert (scores.te, scores.te_words, scores.reasons["te"]) == (None, 0.0, NO_TOKENS)
+    found = score(Answer("m", "q1", "yes yes no yes", None))
+    assert (found["te"], found["ds"]) == (NO_TOKENS, NO_TOKENS)
+    assert found["te_or_zero"] == found["te_words"] == pytest.approx(entropy_twin([1, 1, 2, 1]))
+    assert score(Answer("m", "q1", "yes yes yes", (1, 1, 1)))["ds"] == 1.0
+
+
+def test_one_answer_without_token_ids_takes_them_from_all_of_the_model() -> None:
+    answers = [Answer("m", "q1", "yes yes", (1, 2)), Answer("m", "q3", "no", None)]
+    scores = score_answers(QUESTIONS, KEYWORDS, answers, scorers=Scorers(SharedWords(), EntailmentByRules()), em=None)
+    assert scores.filter(metric="te")["reason"].to_list() == [NO_TOKENS] * 2
+    assert scores.filter(metric="te_or_zero")["value"].to_list() == [0.0, 0.0]
 
 
 def test_an_echo_of_the_question_leaks_in_one_score_only() -> None:
-    scores = score(Answer("m", "q1", "What was found by biopsy?", None))
-    assert (scores.ls, scores.ls_echo_free) == (0.5, 0.0)
+    found = score(Answer("m", "q1", "What was found by biopsy?", None))
+    assert (found["ls"], found["ls_echo_free"]) == (0.5, 0.0)
 
 
 def test_what_stands_in_the_address_is_an_echo_where_it_was_asked() -> None:
     asked = question("q1", "P1", "What was found?", "A tumor.", address="After the biopsy of the lung cancer:")
-    settings = {"embedder": SharedWords(), "entailment": EntailmentByRules(), "em": None}
-    answers = [Answer("m", "q1", "A lung cancer.", None)]
-    (paper,) = score_answers([asked], KEYWORDS, answers, **settings)  # type: ignore[arg-type]
-    (addressed,) = score_answers([asked], KEYWORDS, answers, form="addressed", **settings)  # type: ignore[arg-type]
-    assert paper.ls_echo_free == 0.5
-    assert addressed.ls_echo_free is None
-    assert addressed.reasons["ls_echo_free"] == ALL_IN_QUESTION
-    assert addressed.ls == paper.ls == 0.5
+    answer = Answer("m", "q1", "A lung cancer.", None)
+    paper = score(answer, questions=[asked])
+    addressed = score(answer, questions=[asked], form="addressed")
+    assert (paper["ls_echo_free"], addressed["ls_echo_free"]) == (0.5, ALL_IN_QUESTION)
+    assert addressed["ls"] == paper["ls"] == 0.5
     # The reference ("A tumor.") holds neither keyword, whatever the model says.
-    assert addressed.ls_reference == paper.ls_reference == 0.0
+    assert addressed["ls_reference"] == paper["ls_reference"] == 0.0
 
 
-def test_a_question_without_keywords_has_no_leakage_score() -> None:
-    scores = score(Answer("m", "q4", "More water.", None))
-    assert (scores.ls, scores.ls_echo_free, scores.ls_reference) == (None, None, None)
-    assert scores.reasons["ls"] == scores.reasons["ls_echo_free"] == NO_KEYWORDS
+def test_without_keywords_or_facts_there_is_no_score_and_a_reason() -> None:
+    found = score(Answer("m", "q4", "More water.", None))
+    assert {found[name] for name in ("ls", "ls_echo_free", "ls_reference")} == {NO_KEYWORDS}
+    asked = question("q", "P", "What?", "Asthma.")
+    assert score(Answer("m", "q", "Asthma.", None), questions=[asked])["es"] == NO_FACTS
 
 
 @pytest.mark.parametrize(
@@ -108,13 +124,6 @@ def test_hand_labelled_pairs(pair: str, share: str) -> None:
     assert RULES.score([(asked, answer)]) == [float(Fraction(share))]
 
 
-def test_without_facts_there_is_no_score_and_a_reason() -> None:
-    asked = question("q", "P", "What?", "Asthma.")
-    settings = {"embedder": SharedWords(), "entailment": RULES, "em": None}
-    (found,) = score_answers([asked], [], [Answer("m", "q", "Asthma.", None)], **settings)  # type: ignore[arg-type]
-    assert (found.es, found.reasons["es"]) == (None, NO_FACTS)
-
-
 def test_a_model_is_asked_whether_the_answer_entails_the_reference_and_a_blank_one_entails_nothing() -> None:
     class SaysMore:
         name = "the longer one entails the shorter"
@@ -133,8 +142,10 @@ def test_answers_of_several_batches_keep_their_order(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(answer_scores, "_AT_ONCE", 2)
     asked = [question(f"q{place}", "P", "What?", f"word {place}.", f"word {place}") for place in range(5)]
     answers = [Answer("m", one.qa_id, one.answer if place % 2 else "none", None) for place, one in enumerate(asked)]
-    found = score_answers(asked, [], iter(answers), embedder=SharedWords(), entailment=EntailmentByRules(), em=None)
-    assert [(one.qa_id, one.cs, one.es) for one in found] == [(f"q{n}", n % 2, n % 2) for n in range(5)]
+    found = score_answers(asked, [], answers, scorers=Scorers(SharedWords(), EntailmentByRules()), em=None)
+    for metric in ("cs", "es"):
+        rows = found.filter(metric=metric).select("qa_id", "value").rows()
+        assert rows == [(f"q{place}", place % 2) for place in range(5)]
 
 
 WORDS = ("lung", "cancer", "a", "Stage", "2")

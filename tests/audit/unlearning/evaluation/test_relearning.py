@@ -12,7 +12,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
+from clinaudit.audit.unlearning.evaluation.relearning import (
     RelearningPlan,
     asked_patients,
     donors_of,

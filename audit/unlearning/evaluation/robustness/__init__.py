@@ -1,1 +1,0 @@
-"""How robust forgetting is: the tests, and the document of what one model withstands."""

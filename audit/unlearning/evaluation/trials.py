@@ -1,0 +1,318 @@
+"""Does forgetting last when it is tried: answers sampled again and again, a little training, and the model's losses.
+
+Owns leak@k, who is tried, and what each trial returns: `PATIENT_FIGURES` with the trial's name as their use. A trial
+depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped evaluation
+goes on with those that are finished. The losses tell whether a reader of the model can tell who was forgotten from who
+was never there (Deepak et al., EMNLP 2025). PHI (docs/unlearning.md).
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final, Self
+
+import polars as pl
+
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.statistics.auroc import auroc_of_values
+from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.patient_means import difference_of_groups
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
+from clinaudit.audit.unlearning.evaluation.relearning import (
+    NO_TEXTS,
+    RELEARNED,
+    TOO_FEW,
+    Relearned,
+    RelearningPlan,
+    asked_patients,
+    relearned,
+    texts_to_relearn,
+)
+from clinaudit.audit.unlearning.methods.losses import DivergedError
+from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, Example, answered_question, note_pieces
+from clinaudit.audit.unlearning.metrics.answer_scores import SCORES, Scorers, score_answers
+from clinaudit.audit.unlearning.metrics.means import (
+    PATIENT_FIGURES,
+    figure_rows,
+    measure_groups,
+    patient_figures,
+    pooled,
+)
+from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning import FIGURES, AnswerGroup
+
+#: How often a question is asked, and the k of leak@k that are reported.
+SAMPLES: Final = 32
+LEAK_AT: Final = (1, 8, 32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOptions:
+    """What the user may choose of the trials."""
+
+    samples: int = SAMPLES
+    relearning: RelearningPlan = field(default_factory=RelearningPlan)
+
+    @classmethod
+    def of(cls, *, samples: int | None, steps: int | None, learning_rate: float | None) -> Self:
+        """Return what the user chose; None: as by default."""
+        chosen: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate}
+        plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
+        return cls(samples=SAMPLES if samples is None else samples, relearning=plan)
+
+    @property
+    def leak_at(self) -> tuple[int, ...]:
+        """The usual k that so many samples reach."""
+        return tuple(k for k in LEAK_AT if k <= self.samples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What every model of an evaluation is asked, scored and tried with."""
+
+    bench: Bench
+    form: QuestionForm
+    #: Of samples and of the bootstrap.
+    seed: int
+    scorers: Scorers
+    #: None: nothing is tried.
+    trials: TrialOptions | None = None
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A model that is tried on a split."""
+
+    setup: Setup
+    options: TrialOptions
+    split: Split
+    model: AskedModel
+
+    def questions_of(self, patients: Collection[str]) -> list[Question]:
+        """Return the questions of some patients, in the benchmark's order."""
+        return [one for one in self.setup.bench.questions if one.patient_id in patients]
+
+
+def leak_at(values: Sequence[float], k: int) -> float:
+    """Return leak@k: the mean of the largest of k values over all choices of k of the n values.
+
+    With the values in ascending order that is the sum of C(i - 1, k - 1) / C(n, k) times the i-th: the i-th is the
+    largest of k in so many choices. It is unbiased for the largest of k fresh samples (Reisizadeh et al. 2025, arXiv
+    2511.04934). Raises `ValueError` unless 1 <= k <= n.
+    """
+    count = len(values)
+    if not 1 <= k <= count:
+        raise ValueError("as many values as are drawn are needed, and one at least")
+    choices = math.comb(count, k)
+    # Whole numbers are divided once each: the weights of large n overflow no float.
+    return math.fsum(
+        value * (math.comb(place, k - 1) / choices) for place, value in enumerate(sorted(values)) if place >= k - 1
+    )
+
+
+#: What sampled answers are scored by.
+LEAK_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
+NO_KEYWORDS: Final = "no question of this group has it"
+
+
+def measure_leaks(
+    questions: Sequence[Question],
+    keywords: Sequence[Keyword],
+    answers: Sequence[Answer],
+    *,
+    form: QuestionForm,
+    ks: Sequence[int],
+) -> pl.DataFrame:
+    """Return `SCORES` of sampled answers: `ls@8`, and so on; every question must have been asked."""
+    given, own_keywords = grouped(answers, attrgetter("qa_id")), grouped(keywords, attrgetter("qa_id"))
+    rows: list[tuple[str, str, float | None, str | None]] = []
+    for question in questions:
+        own = own_keywords.get(question.qa_id, [])
+        beyond = not_in_question(own, question.text(form))
+        texts = [answer.text for answer in given[question.qa_id]]
+        leaked: tuple[list[float | None], ...] = (
+            [leakage_score(own, text) for text in texts],
+            [leakage_score(beyond, text) for text in texts],
+            [rouge_l_recall(text, question.answer) for text in texts],
+        )
+        for metric, values in zip(LEAK_METRICS, leaked, strict=True):
+            known = [value for value in values if value is not None]
+            for k in ks:
+                told = (leak_at(known, k), None) if known else (None, NO_KEYWORDS)
+                rows.append((question.qa_id, f"{metric}@{k}", *told))
+    return pl.DataFrame(rows, schema=SCORES, orient="row")
+
+
+def sample_answers(tried: Tried) -> pl.DataFrame:
+    """Ask forgotten patients' questions, and those of as many never-trained ones, again and again."""
+    setup, count = tried.setup, tried.options.samples
+    questions = tried.questions_of({*tried.split.forget, *floor_patients(setup.bench, tried.split)})
+    with setup.progress.stage("sampling answers", total=len(questions) * count, unit="answers") as advance:
+        answers = tried.model.answer(questions, setup.form, count=count, seed=setup.seed, advance=advance)
+    leaks = measure_leaks(questions, setup.bench.keywords, answers, form=setup.form, ks=tried.options.leak_at)
+    return pooled(patient_figures(leaks, setup.bench.questions, model=tried.model.name), use="sampled")
+
+
+DIVERGED: Final = "the training diverged: the loss is no finite number any more"
+
+
+def relearn(tried: Tried, *, what: Relearned) -> pl.DataFrame:
+    """Train for a few steps, and ask questions on the forgotten patients of whom nothing was trained on.
+
+    Where that cannot be done, return a row of no patient with the reason.
+    """
+    setup, plan = tried.setup, tried.options.relearning
+    if len(tried.split.forget) < 2:
+        return _nothing(tried, what, TOO_FEW)
+    texts = texts_to_relearn(what, tried.model, setup.bench, tried.split, plan, form=setup.form)
+    if not texts:
+        return _nothing(tried, what, NO_TEXTS)
+    title, asked = f"relearning, {what.replace('_', ' ')}", tried.questions_of(asked_patients(tried.split))
+    try:
+        with (
+            relearned(tried.model, texts, plan, seed=setup.seed, progress=setup.progress, title=title),
+            setup.progress.stage(f"answers after {title}", total=len(asked), unit="answers") as advance,
+        ):
+            answers = tried.model.answer(asked, setup.form, advance=advance)
+            em = tried.model.exact_memorization(asked, setup.form)
+    except DivergedError:
+        return _nothing(tried, what, DIVERGED)
+    scores = score_answers(
+        asked,
+        setup.bench.keywords,
+        answers,
+        scorers=setup.scorers,
+        em=em,
+        form=setup.form,
+    )
+    return pooled(patient_figures(scores, setup.bench.questions, model=tried.model.name), use=what)
+
+
+def _nothing(tried: Tried, use: str, reason: str) -> pl.DataFrame:
+    row = (tried.model.name, "", "all", use, "rouge_l", None, 0, reason)
+    return pl.DataFrame([row], schema=PATIENT_FIGURES, orient="row")
+
+
+#: What is read off the model, one number a patient: its mean loss a token, in nats.
+LOSSES: Final = ("answer_loss", "note_loss")
+
+
+def read_losses(tried: Tried) -> pl.DataFrame:
+    """Read off the model how it predicts answers and notes of forgotten and never-trained patients; `n` counts tokens.
+
+    What is no finite number is null.
+    """
+    setup, model = tried.setup, tried.model
+    patients = [*tried.split.forget, *compared_patients(setup.bench, tried.split)]
+    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
+    answers = [
+        (one.patient_id, answered_question(one, model.prompts, setup.form)) for one in tried.questions_of(patients)
+    ]
+    notes = [
+        (patient, piece)
+        for patient in patients
+        for note in setup.bench.notes[patient]
+        for piece in note_pieces(note, model.tokenizer, most)
+    ]
+    texts: list[tuple[str, str, Example]] = [
+        (metric, *one) for metric, own in zip(LOSSES, (answers, notes), strict=True) for one in own
+    ]
+    with setup.progress.stage("reading answers and notes", total=len(texts), unit="texts") as advance:
+        losses = model.token_losses([text for *_, text in texts], advance=advance)
+    rows = [
+        (metric, patient, len(text.token_ids) - text.given, loss)
+        for (metric, patient, text), loss in zip(texts, losses, strict=True)
+    ]
+    read = pl.DataFrame(rows, schema=["metric", "patient_id", "n", "value"], orient="row")
+    found = read.group_by("patient_id", "metric", maintain_order=True).agg(
+        (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum(), pl.col("n").sum()
+    )
+    finite = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
+    places = {"model": pl.lit(model.name), "kind": pl.lit("all"), "use": pl.lit("read")}
+    return found.with_columns(finite, **places, reason=pl.lit(None, pl.String())).select(
+        pl.col(name).cast(kind) for name, kind in PATIENT_FIGURES.items()
+    )
+
+
+#: By name, which is the figures' use: letters and underscores, so that files may be called by it.
+TRIALS: Final[Mapping[str, Callable[[Tried], pl.DataFrame]]] = {
+    "sampled": sample_answers,
+    **{what: partial(relearn, what=what) for what in RELEARNED},
+    "read": read_losses,
+}
+#: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
+_LEAST_FLOOR: Final = 95
+#: Fewest patients of a group that is tested [choice].
+FEWEST: Final = 5
+FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
+
+
+def floor_patients(bench: Bench, split: Split) -> list[str]:
+    """Return the never-trained patients whose leakage is the floor, by a hash of split and id."""
+    patients = compared_patients(bench, split)
+    ordered = sorted(patients, key=lambda one: hashlib.sha256(f"floor\0{split.name}\0{one}".encode()).digest())
+    return sorted(ordered[: max(_LEAST_FLOOR, len(split.forget))])
+
+
+def compared_patients(bench: Bench, split: Split) -> list[str]:
+    """Return the never-trained patients whom the forgotten ones are compared with.
+
+    Those of the split's category where they suffice: else a difference between diseases would count for one between
+    forgotten and never seen.
+    """
+    everybody = [one for one in bench.patients if not one.is_trained]
+    alike = [one for one in everybody if one.category == split.category]
+    chosen = alike if split.category is not None and len(alike) >= FEWEST else everybody
+    return [one.patient_id for one in chosen]
+
+
+BETWEEN: Final = "forget-never_trained"
+
+
+def measure_trial(tried: pl.DataFrame, own: pl.DataFrame, setup: Setup, split: Split) -> pl.DataFrame:
+    """Return `FIGURES` of one trial of a model; `own` are the figures of its greedy answers, before the trial."""
+    model, use = tried["model"][0], tried["use"][0]
+    place = {"split": split.name, "model": model, "kind": "all", "use": use}
+    everybody: dict[AnswerGroup, Collection[str]] = {
+        "forget": split.forget,
+        "never_trained": compared_patients(setup.bench, split),
+    }
+    if not tried["patient_id"][0]:
+        nothing = Estimate(value=None, n=0, reason=tried["reason"][0])
+        return pl.DataFrame([*figure_rows({**place, "group": "forget"}, {"rouge_l": nothing})], schema=FIGURES)
+    if use == "read":
+        sides = {
+            metric: [
+                tried.filter(pl.col("patient_id").is_in(list(members)), metric=metric)["value"].drop_nulls().to_list()
+                for members in everybody.values()
+            ]
+            for metric in LOSSES
+        }
+        told = {
+            f"auroc_{metric}": auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS).auroc
+            for metric, both in sides.items()
+        }
+        return pl.DataFrame([*figure_rows({**place, "group": BETWEEN}, told)], schema=FIGURES)
+    asked = own.filter(pl.col("patient_id").is_in(tried["patient_id"].unique().to_list()))
+    before = None if use == "sampled" else pooled(asked, use=use)
+    found = measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)
+    if use != "sampled":
+        return found
+    sampled = {
+        (row["group"], row["metric"]): Estimate(**{name: row[name] for name in Estimate.model_fields})
+        for row in found.to_dicts()
+    }
+    nobody = Estimate(value=None, n=0, reason="everybody of the benchmark was trained on")
+    above = {
+        metric: difference_of_groups(value, sampled.get(("never_trained", metric), nobody))
+        for (group, metric), value in sampled.items()
+        if group == "forget"
+    }
+    return pl.concat([found, pl.DataFrame([*figure_rows({**place, "group": BETWEEN}, above)], schema=FIGURES)])
