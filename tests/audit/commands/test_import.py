@@ -12,12 +12,12 @@ def test_a_refused_import_exits_with_3_and_writes_nothing(tmp_path, capsys):
     source, destination = tables.write_mimic(tmp_path / "physionet", rows), tmp_path / "corpus"
     assert run(["import", "mimic-iv-note", str(source), str(destination)]) == 3
     captured = capsys.readouterr()
-    assert "note/discharge.csv.gz, row 1: the visit date is not a date as ISO 8601 writes it" in captured.err
+    assert "note/discharge.csv.gz, row 1: the visit date is not a date; write it as 2024-01-31" in captured.err
     assert SECRET not in captured.out + captured.err
     assert not destination.exists()
     assert run(["import", "mimic-iv-note", str(source), str(destination), "--allow-rejected"]) == 0
     out = capsys.readouterr().out
-    assert "rejected: 1 of discharge: the visit date is not a date as ISO 8601 writes it" in out
+    assert "rejected: 1 of discharge: the visit date is not a date; write it as 2024-01-31" in out
     assert "split: none; every patient will count as train" in out
     assert "nobody can be a control" in out
 
