@@ -178,6 +178,7 @@ def test_a_weight_that_two_parts_share_is_not_changed(tmp_path: Path) -> None:
         ({"task_type": "SEQ_CLS"}, "task_type"),
         ({"lora_alpha": "16"}, "TypeError"),
         ({"lora_alpha": 10**400}, "OverflowError"),
+        ({"lora_alpha": float("nan")}, "no finite numbers"),
         ({"alpha_pattern": {"(": 3}}, "error: missing"),
         ({"r": 0}, "ValueError"),
     ],
