@@ -56,7 +56,7 @@ def decide_pools(whole: Row | None, sampled: Row | None, chance: Row | None, sca
 
 def _decide(whole: Row | None, part: Row | None, chance: Row | None, scale: float, limit: float) -> Decided:
     if whole is None or whole.low is None or whole.high is None:
-        return words.no_figure(None if whole is None else whole.reason)
+        return words.NO_FIGURE.of(why=(whole and whole.reason) or words.NOT_AUDITED)
     beyond = None if part is None or chance is None else difference_row(part, chance, "")
     if beyond is None or beyond.low is None or beyond.high is None or chance is None:
         if whole.high <= limit:

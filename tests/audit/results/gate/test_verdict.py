@@ -17,7 +17,6 @@ from clinaudit.audit.results.gate.guards import why_judge_not_accepted
 from clinaudit.audit.results.gate.needed import groups_needed
 from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
 from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide, find_sides
-from clinaudit.audit.results.gate.words import too_many_unjudged
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
@@ -243,7 +242,7 @@ def test_texts_without_a_verdict_count_as_the_worst_that_they_could_be() -> None
 
     found = [unjudged(*of) for of in ((0, 0.10), (30, 0.10), (30, 0.16), (31, 0.16))]
     kept, possible, unknown = (
-        of.reason for of in (words.NO_ADVANTAGE, words.ADVANTAGE_POSSIBLE, too_many_unjudged(0.1))
+        of.reason for of in (words.NO_ADVANTAGE, words.ADVANTAGE_POSSIBLE, words.TOO_MANY_UNJUDGED.of(most="10%"))
     )
     assert found == [kept, possible, kept, unknown]
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,8 @@ from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained, whole_directory
 from clinaudit.errors import BadInputError
 
-pytestmark = [
-    # peft warns of settings that do not matter here.
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: the merge is held against none"),
-]
+# peft warns of settings that do not matter here.
+pytestmark = pytest.mark.filterwarnings("ignore")
 FIRST = torch.tensor([0])
 LINEAR = ["q_proj", "v_proj", "down_proj"]
 
