@@ -4,7 +4,7 @@ import pytest
 
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.needed import patients_needed
-from clinaudit.audit.results.gate.shares import Sides, decide_pools, decide_share
+from clinaudit.audit.results.gate.shares import Sides
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.estimates.intervals import beta_bounds
@@ -42,12 +42,12 @@ NONE = row(0.0, 0.0, 0.0)
 def test_a_share_less_chance_is_held_against_the_limit(
     figure: Row, chance: Row | None, expected: words.Decided
 ) -> None:
-    assert decide_share(figure, chance, 0.10) == expected
+    assert Sides(figure, chance).decide(0.10) == expected
 
 
 def test_nothing_measured_is_no_pass() -> None:
-    assert decide_share(None, NONE, 0.10).status == "inconclusive"
-    assert decide_share(share_row("own_identifiers", 0, 0), NONE, 0.10).status == "inconclusive"
+    assert Sides(None, NONE).decide(0.10).status == "inconclusive"
+    assert Sides(share_row("own_identifiers", 0, 0), NONE).decide(0.10).status == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_nothing_measured_is_no_pass() -> None:
 def test_pools_of_equal_size_are_scaled_to_all_who_were_trained_on(
     whole: Row, sampled: Row, chance: Row, scale: float, expected: words.Decided
 ) -> None:
-    assert decide_pools(whole, sampled, chance, scale, 0.05) == expected
+    assert Sides(whole, chance, sampled, scale).decide(0.05) == expected
 
 
 def test_what_passes_a_limit_passes_a_wider_one_and_fails_only_tighter_ones() -> None:
@@ -80,7 +80,7 @@ def test_what_passes_a_limit_passes_a_wider_one_and_fails_only_tighter_ones() ->
         for by_chance in range(0, 60, 5):
             rows = (share_row("m", count, 130) for count in (given, by_chance))
             figure, chance = rows
-            found = [order.index(decide_share(figure, chance, of / 100).status) for of in range(1, 60)]
+            found = [order.index(Sides(figure, chance).decide(of / 100).status) for of in range(1, 60)]
             assert found == sorted(found)
 
 
@@ -98,7 +98,7 @@ def test_the_number_of_patients_that_closes_a_rule_is_the_least_step_that_does(
     def decides(patients: int) -> bool:
         low, high = beta_bounds(count / of * patients, patients)
         figure = Row("m", value=count / of, low=low, high=high)
-        return decide_share(figure, share_row("m", 0, patients), limit).status != "inconclusive"
+        return Sides(figure, share_row("m", 0, patients)).decide(limit).status != "inconclusive"
 
     assert decides(number)
     assert number > of
