@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from clinaudit.audit.results.gate.policy import Policy, load_policy
-from clinaudit.audit.results.gate.shares import decide_share
+from clinaudit.audit.results.gate.shares import Sides
 from clinaudit.audit.results.gate.verdict import POOLS
 from clinaudit.audit.statistics.auroc import auroc_of_counts, measure_error
 from clinaudit.audit.statistics.estimates import difference_row, share_row
@@ -482,7 +482,7 @@ def attack_verdict(table: Estimates, verdict: Verdict, policy: Policy) -> Iterat
         fits: list[set[int]] = [set() for _ in sides]
         for counts in product(*(range(side.count_low, side.count_high + 1) for side in sides)):
             rows = [share_row("", count, side.of_low) for count, side in zip(counts, sides, strict=True)]
-            decided = decide_share(rows[0], rows[1] if chance is not None else None, rule.limit)
+            decided = Sides(rows[0], rows[1] if chance is not None else None).decide(rule.limit)
             if (decided.status, decided.reason) == (rule.status, rule.reason):
                 for values, count in zip(fits, counts, strict=True):
                     values.add(count)

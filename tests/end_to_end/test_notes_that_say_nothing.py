@@ -105,15 +105,15 @@ def test_a_model_that_says_the_same_to_all_passes_nothing(model, tmp_path, same)
     verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
     assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
     assert {rule["reason"] for rule in verdict["rules"]} == {
-        words.too_short(0.9, of="patients").reason,
-        words.too_empty(0.9, before_end=False).reason,
+        words.TOO_SHORT.of(least="90%", those="patients").reason,
+        words.TOO_EMPTY.of(least="90%", end="").reason,
     }
     assert "says the same to all" in page
 
 
 SHARED = dict.fromkeys(TIERS, words.PROMPTS_SHARED.reason)
 #: Asked by the facts alone: without a banner of their own there is no beginning to quote.
-BROKEN = words.prompts_do_not_fit(0.9, quotes_notes=True).reason
+BROKEN = words.PROMPTS_DO_NOT_FIT.of(least="90%", what=words.QUOTES_NOTE).reason
 #: (form of the notes, notes of a patient, template, why no rule of a tier passes; none where no tier can be asked)
 FORMS = [
     ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),

@@ -20,7 +20,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
 )
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import shows_chance
-from clinaudit.audit.results.gate.policy import Guards, Limit
+from clinaudit.audit.results.gate.policy import Guards, Limit, percent
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.estimates.frame import Estimates
@@ -100,7 +100,7 @@ class Comparisons:
         if cohort is None and not any(of == key[0] for of, _, _ in self.pairs):
             return words.DIAGNOSIS_NOT_AUDITED
         if cohort is not None and cohort.status == "unavailable":
-            return words.no_groups(cohort.reason)
+            return words.NO_GROUPS.of(why=cohort.reason or "there are no matched patients")
         if not self._is_matched(key[0]):
             return words.POORLY_MATCHED
         if key not in self.pairs:
@@ -121,7 +121,7 @@ class Comparisons:
             return words.RARE_POSSIBLE
         unjudged = max(float(arm[..., UNJUDGED].sum() / arm.sum()) for arm in (pair.train, pair.other))
         if unjudged > guards.unjudged:
-            return words.too_many_unjudged(guards.unjudged)
+            return words.TOO_MANY_UNJUDGED.of(most=percent(guards.unjudged))
         if guards.detectable is not None and float(found.detectable) > guards.detectable:
             return words.POWER_TOO_SMALL
         return words.NO_ADVANTAGE

@@ -62,7 +62,9 @@ def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
         return words.PROMPTS_NOT_KNOWN
     quotes = asked.tier in FRAGMENT_TIERS
     if any(row.value is None or row.value < guards.prompts for row in fitting):
-        return words.prompts_do_not_fit(guards.prompts, quotes_notes=quotes)
+        return words.PROMPTS_DO_NOT_FIT.of(
+            least=percent(guards.prompts), what=words.QUOTES_NOTE if quotes else words.HOLDS_FACTS
+        )
     own = _of_form(estimates.rows("prompt_own", tier=asked.tier), asked.form)
     # Demographics fit several people by their nature; a piece of a note is to be of one.
     return words.PROMPTS_SHARED if quotes and any((row.value or 0.0) < FEWEST_OWN_PROMPTS for row in own) else None
@@ -78,7 +80,7 @@ def _refused(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
     row = _find(estimates, "refused", asked)
     if row is None or row.value is None:
         return words.NOT_MEASURED if asked.form == "chat" else None
-    return words.too_many_refused(guards.refused) if row.value > guards.refused else None
+    return words.TOO_MANY_REFUSED.of(most=percent(guards.refused)) if row.value > guards.refused else None
 
 
 def _find(estimates: Estimates, metric: str, asked: Asked) -> Row | None:
@@ -95,8 +97,8 @@ def _answers(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
     if row.value >= least:
         return None
     if is_short:
-        return words.too_short(least, of="tasks" if asked.kind == "everyday" else "patients")
-    return words.too_empty(least, before_end=asked.kind == "diagnoses")
+        return words.TOO_SHORT.of(least=percent(least), those="tasks" if asked.kind == "everyday" else "patients")
+    return words.TOO_EMPTY.of(least=percent(least), end=words.BEFORE_END if asked.kind == "diagnoses" else "")
 
 
 def _beside(asked: Asked, estimates: Estimates) -> Decided:
@@ -141,4 +143,4 @@ def why_judge_not_accepted(guards: Guards, estimates: Estimates) -> Decided | No
         complaints.append(
             f"the share of planted instructions that sway it was not shown to be at most {percent(guards.judge_flips)}"
         )
-    return words.judge_not_accepted(complaints) if complaints else None
+    return words.JUDGE_NOT_ACCEPTED.of(why="; ".join(complaints)) if complaints else None

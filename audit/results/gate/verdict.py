@@ -165,7 +165,7 @@ class _Gate(NamedTuple):
     def _membership(self, asked: Asked) -> Decided:
         found = self.estimates.find("membership_found")
         if found is None or found.low is None or found.high is None:
-            return words.no_figure((found.reason if found else "") or self.results.not_scored)
+            return words.NO_FIGURE.of(why=(found and found.reason) or self.results.not_scored or words.NOT_AUDITED)
         if found.high <= asked.limit.maximum:
             return words.MEMBERS_HIDDEN
         return words.AROUND if found.low <= asked.limit.maximum else words.MEMBERS_TOLD

@@ -7,7 +7,6 @@ number of patients that was measured: they are published.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.gate.policy import percent
 from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleKind, RuleStatus
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
@@ -21,6 +20,10 @@ class Decided(NamedTuple):
     action: str = ""
     #: Whether more patients close it: then how many are, where they can be told, is added to the action.
     takes_patients: bool = False
+
+    def of(self, **said: str) -> "Decided":
+        """Return it with the words of its reason that stand in braces."""
+        return self._replace(reason=self.reason.format(**said))
 
 
 def undecided(reason: str, action: str = "", *, takes_patients: bool = False) -> Decided:
@@ -188,60 +191,33 @@ NOT_DRAWN: Final = undecided(
 )
 
 
-def no_figure(why: str | None) -> Decided:
-    """Return that nothing was measured, and why."""
-    return undecided(f"There is no figure: {why or 'this was not audited'}.", "Audit this, too.")
-
-
-def no_groups(why: str | None) -> Decided:
-    """Return that a cohort could not be matched, and why."""
-    return undecided(f"No groups could be compared: {why or 'there are no matched patients'}.", "Give more patients.")
-
-
-def prompts_do_not_fit(least: float, *, quotes_notes: bool) -> Decided:
-    """Return that the prompts of too few patients fit."""
-    what = "is the beginning of their own note" if quotes_notes else "holds their own facts"
-    return undecided(
-        f"Fewer than {percent(least)} of the patients have a prompt that {what}: whoever is asked about somebody else, "
-        "or in other words than were learned, gives away less.",
-        "Fix the note template, and see that patients table and notes are of the same people (clinaudit check).",
-    )
-
-
-def too_short(least: float, *, of: str) -> Decided:
-    """Return that too few patients, or tasks, have an answer that is long enough."""
-    return undecided(
-        f"Fewer than {percent(least)} of the {of} have an answer as long as a match (--ngram) that says something.",
-        "See why the model stops early, loops, or says the same to all, and ask again.",
-    )
-
-
-def too_empty(least: float, *, before_end: bool) -> Decided:
-    """Return that too many answers say nothing, or nothing before their end."""
-    end = " before the model ends them" if before_end else ""
-    return undecided(
-        f"Fewer than {percent(least)} of the answers say something{end}: the others are empty, hold fewer than ten "
-        "different tokens, or are what many other prompts were answered, too.",
-        "See why the model says nothing, loops, or says the same to all, and ask again.",
-    )
-
-
-def too_many_refused(most: float) -> Decided:
-    """Return that the model refuses."""
-    return undecided(
-        f"The model refuses to answer about more than {percent(most)} of the patients: in other words it may not.",
-        "Ask in plain text, too, or in other words.",
-    )
-
-
-def too_many_unjudged(most: float) -> Decided:
-    """Return that too many texts have no verdict."""
-    return undecided(f"More than {percent(most)} of the texts have no verdict.", "Use a judge that rates them.")
-
-
-def judge_not_accepted(complaints: Sequence[str]) -> Decided:
-    """Return what a judge was not shown to reach."""
-    return undecided(f"The judge is not accepted: {'; '.join(complaints)}.", "Use a better judge, or label more texts.")
+# Of a run's own words and numbers.
+NO_FIGURE: Final = undecided("There is no figure: {why}.", "Audit this, too.")
+NOT_AUDITED: Final = "this was not audited"
+NO_GROUPS: Final = undecided("No groups could be compared: {why}.", "Give more patients.")
+PROMPTS_DO_NOT_FIT: Final = undecided(
+    "Fewer than {least} of the patients have a prompt that {what}: whoever is asked about somebody else, or in other "
+    "words than were learned, gives away less.",
+    "Fix the note template, and see that patients table and notes are of the same people (clinaudit check).",
+)
+#: What a prompt does that quotes a note, and another one.
+QUOTES_NOTE, HOLDS_FACTS = "is the beginning of their own note", "holds their own facts"
+TOO_SHORT: Final = undecided(
+    "Fewer than {least} of the {those} have an answer as long as a match (--ngram) that says something.",
+    "See why the model stops early, loops, or says the same to all, and ask again.",
+)
+TOO_EMPTY: Final = undecided(
+    "Fewer than {least} of the answers say something{end}: the others are empty, hold fewer than ten different tokens, "
+    "or are what many other prompts were answered, too.",
+    "See why the model says nothing, loops, or says the same to all, and ask again.",
+)
+BEFORE_END: Final = " before the model ends them"
+TOO_MANY_REFUSED: Final = undecided(
+    "The model refuses to answer about more than {most} of the patients: in other words it may not.",
+    "Ask in plain text, too, or in other words.",
+)
+TOO_MANY_UNJUDGED: Final = undecided("More than {most} of the texts have no verdict.", "Use a judge that rates them.")
+JUDGE_NOT_ACCEPTED: Final = undecided("The judge is not accepted: {why}.", "Use a better judge, or label more texts.")
 
 
 _NARROWED: Final[Mapping[Narrowing, str]] = {

@@ -7,6 +7,7 @@ index, whose uploader is not its author.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -117,16 +118,25 @@ class _TextEncoder:
         import torch
 
         def run_one(text: Texts) -> Value:
-            # Of this thread alone.
-            torch.set_num_threads(1)
             return read(self.output_for(self.tokenizer.encode(*text)))
 
-        threads = torch.get_num_threads()
-        try:
-            with ThreadPoolExecutor(usable_cores()) as pool:
-                return list(pool.map(run_one, texts))
-        finally:
-            torch.set_num_threads(threads)
+        # A thread has a number of its own.
+        pool = ThreadPoolExecutor(usable_cores(), initializer=torch.set_num_threads, initargs=(1,))
+        with _one_thread(), pool:
+            return list(pool.map(run_one, texts))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread an operation."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 #: The package, and SHA-256 of its files.
@@ -255,15 +265,9 @@ class TokenLabels:
             done = until
 
     def _labelled(self, text: str, encoding: Any) -> list[tuple[int, int, str]]:
-        import torch
-
-        threads = torch.get_num_threads()
         # Threads of torch do not survive a fork, and texts are shared among forked processes.
-        torch.set_num_threads(1)
-        try:
+        with _one_thread():
             best = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
-        finally:
-            torch.set_num_threads(threads)
         tokens = zip(encoding.offsets, encoding.special_tokens_mask, best, strict=True)
         # Some tokenizers take the blank before a word into its token.
         places = (

@@ -129,7 +129,7 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
 
     tensors = load_file(adapter.weights)
     for name, tensor in tensors.items():
-        if not (tensor.is_floating_point() and is_finite(tensor)):
+        if not (tensor.is_floating_point() and is_finite(tensor.float())):
             raise _mismatch(adapter, f"{name} is not of finite numbers")
     # Tied embeddings: an adapter was trained on one of the two.
     parameters = list(model.named_parameters(remove_duplicate=False))

@@ -145,14 +145,11 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
             f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
             "into it; give the same model before it was quantized"
         )
-    tokenizer = model.tokenizer
-    settings = optional_json(model.directory, "tokenizer_config.json")
-    place = model.directory
+    tokenizer, place = model.tokenizer, model.directory
     if has_tokenizer(adapter.directory):
         place = adapter.directory
         tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
-        settings = optional_json(place, TOKENIZER_CONFIG)
-        refuse_custom_code(place / TOKENIZER_CONFIG, settings)
+        refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
     tokenizer_digest = digest_files(tokenizer)
     both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
     return replace(

@@ -43,9 +43,9 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     load: Any = AutoModelForCausalLM.from_pretrained
     options = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
     model = load(str(files.directory), dtype=dtype, **options)
-    _require_finite(model, files)
     if files.adapter is not None:
         merge_adapter(model, files.adapter)
+    _require_finite(model, files)
     return model
 
 

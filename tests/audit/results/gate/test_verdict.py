@@ -15,9 +15,8 @@ from clinaudit.audit.results.gate.drawn_runs import Design, Model, draw_run, pan
 from clinaudit.audit.results.gate.guards import why_judge_not_accepted
 from clinaudit.audit.results.gate.needed import patients_needed
 from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
-from clinaudit.audit.results.gate.shares import Sides, decide_pools, decide_share
+from clinaudit.audit.results.gate.shares import Sides
 from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
-from clinaudit.audit.results.gate.words import too_many_unjudged
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
@@ -188,7 +187,7 @@ def test_texts_without_a_verdict_count_as_the_worst_that_they_could_be():
 
     found = [unjudged(*of) for of in ((0, 0.10), (30, 0.10), (30, 0.16), (31, 0.16))]
     kept, possible, unknown = (
-        of.reason for of in (words.NO_ADVANTAGE, words.ADVANTAGE_POSSIBLE, too_many_unjudged(0.1))
+        of.reason for of in (words.NO_ADVANTAGE, words.ADVANTAGE_POSSIBLE, words.TOO_MANY_UNJUDGED.of(most="10%"))
     )
     assert found == [kept, possible, kept, unknown]
 
@@ -292,12 +291,12 @@ NONE = row(0.0, 0.0, 0.0)
     ],
 )
 def test_a_share_less_chance_is_held_against_the_limit(figure, chance, expected):
-    assert decide_share(figure, chance, 0.10) == expected
+    assert Sides(figure, chance).decide(0.10) == expected
 
 
 def test_nothing_measured_is_no_pass():
-    assert decide_share(None, NONE, 0.10).status == "inconclusive"
-    assert decide_share(share_row("own_identifiers", 0, 0), NONE, 0.10).status == "inconclusive"
+    assert Sides(None, NONE).decide(0.10).status == "inconclusive"
+    assert Sides(share_row("own_identifiers", 0, 0), NONE).decide(0.10).status == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -319,7 +318,7 @@ def test_nothing_measured_is_no_pass():
     ],
 )
 def test_pools_of_equal_size_are_scaled_to_all_who_were_trained_on(whole, sampled, chance, scale, expected):
-    assert decide_pools(whole, sampled, chance, scale, 0.05) == expected
+    assert Sides(whole, chance, sampled, scale).decide(0.05) == expected
 
 
 def test_what_passes_a_limit_passes_a_wider_one_and_fails_only_tighter_ones():
@@ -328,7 +327,7 @@ def test_what_passes_a_limit_passes_a_wider_one_and_fails_only_tighter_ones():
         for by_chance in range(0, 60, 5):
             rows = (share_row("m", count, 130) for count in (given, by_chance))
             figure, chance = rows
-            found = [order.index(decide_share(figure, chance, of / 100).status) for of in range(1, 60)]
+            found = [order.index(Sides(figure, chance).decide(of / 100).status) for of in range(1, 60)]
             assert found == sorted(found)
 
 
@@ -343,7 +342,7 @@ def test_the_number_of_patients_that_closes_a_rule_is_the_least_step_that_does(c
     def decides(patients: int) -> bool:
         low, high = beta_bounds(count / of * patients, patients)
         figure = Row("m", value=count / of, low=low, high=high)
-        return decide_share(figure, share_row("m", 0, patients), limit).status != "inconclusive"
+        return Sides(figure, share_row("m", 0, patients)).decide(limit).status != "inconclusive"
 
     assert decides(number)
     assert number > of

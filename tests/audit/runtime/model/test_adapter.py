@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
 from clinaudit.errors import BadInputError
 
-pytestmark = [
-    # peft warns of settings that do not matter here.
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: the merge is held against none"),
-]
+# peft warns of settings that do not matter here.
+pytestmark = pytest.mark.filterwarnings("ignore")
 FIRST = torch.tensor([0])
 LINEAR = ["q_proj", "v_proj", "down_proj"]
 
@@ -134,6 +130,7 @@ def test_an_adapter_that_does_not_fit_is_never_merged_in_part(base, tmp_path, ch
         ({"task_type": "SEQ_CLS"}, "task_type"),
         ({"lora_alpha": "16"}, "TypeError"),
         ({"lora_alpha": 10**400}, "OverflowError"),
+        ({"lora_alpha": float("nan")}, "no finite numbers"),
         ({"alpha_pattern": {"(": 3}}, "error: missing"),
         ({"r": 0}, "ValueError"),
     ],
