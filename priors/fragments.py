@@ -242,8 +242,6 @@ def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
 
 #: Share of a tier's prompts that are to be nobody else's: else most answers are about nobody in particular.
 FEWEST_OWN_PROMPTS: Final = 0.5
-#: Numbers of patients, counted from one, at which a prior is called less unique.
-FEWER_THAN: Final = (2, 5, 11)
 
 _Key = tuple[object, ...]
 

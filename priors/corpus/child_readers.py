@@ -237,36 +237,43 @@ def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     import lxml.etree
 
     errors: dict[tuple[int, int], str] = {}
-    row = column = tables = 0
+    number = tables = 0
     try:
         with zipfile.ZipFile(path) as archive, archive.open(_member(archive, sheet)) as file:
-            tags = [f"{{*}}{name}" for name in ("sheetData", "row", "c")]
+            tags = ("{*}sheetData", "{*}row")
             for event, element in lxml.etree.iterparse(file, ("start", "end"), tag=tags, resolve_entities=False):
-                name = lxml.etree.QName(element).localname
-                if name == "sheetData" and event == "start":
-                    if element.getroottree().docinfo.doctype:
-                        raise _SheetError("the workbook holds XML entities of its own")
-                    tables += 1
+                if element.tag.endswith("sheetData"):
+                    tables += event == "start"
                     if tables > 1:
                         raise _SheetError("the sheet holds two tables of cells (sheetData)")
-                elif name == "row" and event == "start":
-                    before, row, column = row, int(element.get("r", row + 1)), 0
-                    if row <= before:
-                        raise _SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
-                elif name == "row":
-                    element.clear()
+                    if element.getroottree().docinfo.doctype:
+                        raise _SheetError("the workbook holds XML entities of its own")
                 elif event == "end":
-                    place = _place(element.get("r"), row, column + 1)
-                    if place[0] != row or place[1] <= column:
-                        raise _SheetError(f"sheet row {row}: a cell stands in it twice, or out of order")
-                    column = place[1]
-                    if element.get("t") == "e":
-                        shown = element.findtext("{*}v", "")
-                        errors[place] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+                    before, number = number, int(element.get("r", number + 1))
+                    if number <= before:
+                        raise _SheetError(f"sheet row {number}: stands in the sheet twice, or out of order")
+                    errors |= _errors_of_row(element, number)
+                    element.clear()
+                    while element.getprevious() is not None:
+                        del element.getparent()[0]
     except _SheetError:
         raise
     except (KeyError, ValueError, EOFError, OSError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error):
         raise _SheetError(_DAMAGED) from None
+    return errors
+
+
+def _errors_of_row(row: Any, number: int) -> dict[tuple[int, int], str]:
+    errors: dict[tuple[int, int], str] = {}
+    column = 0
+    for cell in row.iterchildren("{*}c"):
+        place = _place(cell.get("r"), number, column + 1)
+        if place[0] != number or place[1] <= column:
+            raise _SheetError(f"sheet row {number}: a cell stands in it twice, or out of order")
+        column = place[1]
+        if cell.get("t") == "e":
+            shown = cell.findtext("{*}v", "")
+            errors[place] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
     return errors
 
 

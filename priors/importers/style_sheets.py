@@ -42,7 +42,9 @@ _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
 _FREE: Final = ("font-size", "font-family", "top", "bottom")
 #: Text that a sheet writes before or after an element, and where it writes none.
 _GENERATED: Final = re.compile(r"(.*?)::?(?:before|after|marker)$", re.DOTALL)
-_NO_CONTENT: Final = re.compile(r"\s*(?:none|normal|no-(?:open|close)-quote|([\"'])\s*\1)?\s*")
+_NO_CONTENT: Final = re.compile(
+    r"\s*(?:none|normal|no-(?:open|close)-quote|([\"'])(?:\s|\\0{0,4}(?:20|[aA]0)|\\200[bB])*\1)?\s*"
+)
 _SCREEN_PX: Final = 1280
 _QUERY: Final = re.compile(r"(?:(not|only)\s+)?(?:(all|screen|print|\w+)(?:\s+and\s+|$))?(.*)")
 _WIDTH: Final = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*(px|em|rem)")
@@ -79,8 +81,10 @@ def computed_styles(tree: "HtmlElement") -> Styles:
         generated = _GENERATED.fullmatch(selector)
         said = _declared(declarations)
         if generated:
-            content = [value for name, value, _ in _values(declarations) if name == "content"]
-            said = [] if all(map(_NO_CONTENT.fullmatch, content)) else [(False, {"content": "var()"})]
+            values = {name: value for name, value, _ in _values(declarations)}
+            is_hidden = values.get("display") == "none" or values.get("visibility") == "hidden"
+            writes = not is_hidden and not _NO_CONTENT.fullmatch(values.get("content", ""))
+            said = [(False, {"content": "var()"})] if writes else []
         if not said:
             continue
         path = _path((generated[1].rstrip() or "*") if generated else selector)

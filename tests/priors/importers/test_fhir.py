@@ -53,6 +53,13 @@ def _write(folder: Path, *resources: Resource, patients: Sequence[Resource] = (_
     return folder
 
 
+def _write_bundle(path: Path, entries: Sequence[object], **more: object) -> Path:
+    """Write a Bundle, and return its folder, made if new."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"resourceType": "Bundle", "entry": entries, **more}), encoding="utf-8")
+    return path.parent
+
+
 def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tuple[list[str], Imported]:
     imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=allow_rejected)
     for count in imported.ledger.tables.values():
@@ -185,16 +192,11 @@ _OLD, _NEW = _document("d1", _plain("old")), _document("d1", _plain("new"))
     ],
 )  # fmt: skip
 def test_the_newest_of_versions_is_read(tmp_path: Path, first: Resource, second: Resource) -> None:
-    folder = tmp_path / "bundle"
-    folder.mkdir()
     entries = [{"resource": one, "fullUrl": f"urn:uuid:{one['id']}"} for one in (first, second, _PATIENT)]
-    (folder / "b.json").write_text(json.dumps({"resourceType": "Bundle", "entry": entries}), encoding="utf-8")
-    texts, imported = _import(tmp_path, folder)
+    texts, imported = _import(tmp_path, _write_bundle(tmp_path / "bundle" / "b.json", entries))
     assert texts == ["new"]
-    assert (
-        imported.ledger.tables["DocumentReference"].used,
-        imported.ledger.tables["DocumentReference"].not_needed,
-    ) == (1, 1)
+    documents = imported.ledger.tables["DocumentReference"]
+    assert (documents.used, documents.not_needed) == (1, 1)
     assert list(imported.ledger.left_aside.values()) == [1]
 
 
@@ -223,9 +225,7 @@ def test_resources_of_other_servers_are_no_versions(tmp_path: Path) -> None:
             {"resource": patient, "fullUrl": f"https://{server}.example.org/Patient/p1"},
             {"resource": _document(f"d{number}", _plain(server))},
         ]
-        content = json.dumps({"resourceType": "Bundle", "entry": entries})
-        (tmp_path / "bulk").mkdir(exist_ok=True)
-        (tmp_path / "bulk" / f"{server}.json").write_text(content, encoding="utf-8")
+        _write_bundle(tmp_path / "bulk" / f"{server}.json", entries)
     assert "bundle file 2 of 2, entry 1: another version of it" in refusal_of("fhir", tmp_path / "bulk", tmp_path / "c")
     (tmp_path / "bulk" / "c.ndjson").write_text(
         "\n".join(
@@ -268,11 +268,8 @@ def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path:
         report | {"conclusion": "Review in May"}, report | {"id": "r2", "conclusion": "nodule"},
     )  # fmt: skip
     deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
-    (source / "deleted.ndjson").write_text(
-        json.dumps({"resourceType": "Bundle", "type": "transaction", "entry": [deleted]}), encoding="utf-8"
-    )
-    page = {"resourceType": "Bundle", "entry": [{"resource": _PATIENT}], "link": [{"relation": "next", "url": "x?2"}]}
-    (source / "page.json").write_text(json.dumps(page), encoding="utf-8")
+    _write_bundle(source / "deleted.ndjson", [deleted], type="transaction")
+    _write_bundle(source / "page.json", [{"resource": _PATIENT}], link=[{"relation": "next", "url": "x?2"}])
     texts, imported = _import(tmp_path, source)
     assert sorted(texts) == ["CT: nodule", "CT: nodule", "four", "two"]
     assert imported.ledger.left_aside == {
@@ -302,20 +299,17 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
     ],
 )  # fmt: skip
 def test_what_belongs_to_something_else_is_refused(tmp_path: Path, document: Resource, reason: str | None) -> None:
-    (tmp_path / "bundle").mkdir()
     newer = _document("d9", relatesTo=[{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}])
     visit = {"resourceType": "Encounter", "id": "of-p2", "subject": {"reference": "Patient/p2"}}
     resources = (_PATIENT, _PATIENT | {"id": "p2"}, document, newer, visit, _binary("b", _plain()))
     entries = [
         {"resource": one, "fullUrl": f"https://a.example.org/{one['resourceType']}/{one['id']}"} for one in resources
     ]
-    (tmp_path / "bundle" / "b.json").write_text(
-        json.dumps({"resourceType": "Bundle", "entry": entries}), encoding="utf-8"
-    )
+    source = _write_bundle(tmp_path / "bundle" / "b.json", entries)
     if reason is None:
-        assert _import(tmp_path, tmp_path / "bundle")[0] == [_TEXT, _TEXT]
+        assert _import(tmp_path, source)[0] == [_TEXT, _TEXT]
     else:
-        assert f"entry 3: {reason}" in refusal_of("fhir", tmp_path / "bundle", tmp_path / "c")
+        assert f"entry 3: {reason}" in refusal_of("fhir", source, tmp_path / "c")
 
 
 def test_a_patient_is_found_by_an_identifier_that_no_other_has(tmp_path: Path) -> None:
@@ -367,9 +361,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     (source / "log.ndjson").write_text('{"exportId": "e", "eventId": "kickoff"}\n' * 2, encoding="utf-8")
     (source / "manifest.json").write_text('{"transactionTime": "2024-01-01T00:00:00Z", "output": []}', encoding="utf-8")
     (source / "error.ndjson").write_text('{"resourceType": "OperationOutcome", "issue": []}\n', encoding="utf-8")
-    (source / "deleted.json").write_text(
-        '{"resourceType": "Bundle", "entry": [{"request": {"method": "DELETE", "url": "Patient/x"}}]}', encoding="utf-8"
-    )
+    _write_bundle(source / "deleted.json", [{"request": {"method": "DELETE", "url": "Patient/x"}}])
     for name in ("readme.txt", "all.ndjson.1", "other.ndjson.1", "more.fhir", "roe.ann"):
         (source / name).write_text("no part of it", encoding="utf-8")
     (source / "Empty.ndjson").write_bytes(b"")
@@ -389,10 +381,8 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
         "folders that are links: not followed": 1,
         "resources given twice alike": 1,
     }
-    assert (
-        json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))["left_aside"]
-        == imported.ledger.left_aside
-    )
+    written = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
+    assert written["left_aside"] == imported.ledger.left_aside
 
 
 def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
