@@ -17,39 +17,29 @@ from typing import Any, Final, Literal
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """Something that questions ask for."""
-
-    #: Each holds a word of one kind, verbs or nouns, and all must stand in the question.
-    words: tuple[re.Pattern[str], ...]
-    #: Ids of the taxonomy.
-    needs: frozenset[str]
+#: Patterns that must all stand in a question, of verbs or nouns, and the ids of the taxonomy that it needs then.
+Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]
 
 
 @cache
 def intents() -> tuple[Intent, ...]:
-    """Return the intents of the table; raises `ValueError` where a row needs nothing, a name, or no known category."""
+    """Return what questions ask for, by the table."""
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("intents.toml").read_text("utf-8"))["intent"]
-    return tuple(map(_intent, rows))
+    return tuple(
+        (tuple(_any_of(row[kind]) for kind in ("verbs", "nouns") if row.get(kind)), frozenset(row["needs"]))
+        for row in rows
+    )
 
 
 def needed_categories(query: str | None) -> frozenset[str]:
     """Return the categories that a question needs; none where there is no question, or none of the intents is shown."""
-    shown = (intent for intent in intents() if query is not None and all(words.search(query) for words in intent.words))
-    return frozenset().union(*(intent.needs for intent in shown))
+    if query is None:
+        return frozenset()
+    return frozenset().union(*(needs for kinds, needs in intents() if all(words.search(query) for words in kinds)))
 
 
-def _intent(row: dict[str, Any]) -> Intent:
-    known = categories()
-    needs = frozenset(row["needs"])
-    if not needs or not needs <= known.keys() or any(known[category].type == "PER" for category in needs):
-        raise ValueError(f"the intent {row['name']} needs nothing, somebody's name, or what the taxonomy does not hold")
-    kinds = [row[kind] for kind in ("verbs", "nouns") if row.get(kind)]
-    if not kinds:
-        raise ValueError(f"the intent {row['name']} has neither verbs nor nouns: every question would show it")
-    return Intent(tuple(re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.I) for words in kinds), needs)
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.IGNORECASE)
 
 
 def _word(written: str) -> str:
