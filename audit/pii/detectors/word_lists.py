@@ -35,7 +35,11 @@ _FINDING: Final = re.compile(
     r"[a-z]{2,}(?:[a-z]{2}emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
     r"|pathy|pathic|ology|ologic|ological|ography|ographic|megaly|cephalic|cardia|cardial|cardiac|rrhea|rrhoea|rrhage"
     r"|rrhagic|vascular|vascularly|thesia|plasia|trophy|trophic|stasis|static|sclerosis|sclerotic|arcinoma|denoma|ymphoma"
-    r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic)"
+    r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic"
+    # German, without its marks: its nouns are written as names are.
+    r"|insuffizienz|stenose|fraktur|blutung|infarkt|gebiet|tonie|ographie|oskopie|ektomie|therapie|untersuchung|befunde?|erkrankung"
+    r"|storung|schmerz|schmerzen|flimmern|flattern|syndrom|odeme?|entzundung|verletzung|lahmung|schwache|werte|druck|dyspnoe"
+    r"|rotung|schwellung|kontrolle|punktion|spiegelung|messung|embolie|thrombose|pneumonie|karzinom|metastasen?)"
 )
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
@@ -114,6 +118,7 @@ _OF_A_DEVICE: Final = re.compile(
 _ABSTRACT: Final = re.compile(
     r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
 )
+_WORD_BEFORE: Final = re.compile(r"([A-Z][a-z]+)[ ]$")
 _LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
 _VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _CHARS: Final = 30
@@ -245,7 +250,8 @@ _OF_WHAT: Final = re.compile(r"[ \t\n]{1,2}(?:(?:knee|hip|shoulder|elbow|back|sl
 _SCORED: Final = re.compile(
     r"[ ](?:(?:knee|hip|shoulder)[ ](?:score[ ])?\d+/\d+|\d+/(?:3[2-9]|[4-9]\d|\d{3})"
     r"|(?:1[3-9]|[2-9]\d)/(?:1[3-9]|[23]\d))"
-    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b"
+    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b|[ ](?:neg(?:ative)?|pos(?:itive)?)(?=[.,;)\n]|$)"
+    r"|[ ]type[ ](?:[IVX]{1,4}|\d)[A-Ba-b]?(?=[.,;)\n]|$)"
 )
 _RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
 _FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
@@ -286,6 +292,10 @@ def is_eponym(text: str, start: int, end: int) -> bool:
         _SCORED.match(text, stop)
         or (is_two and _RESULT.match(text, stop) is not None)
         or (is_known and _FIGURE.match(text, stop) is not None)
+        or (
+            (former := _WORD_BEFORE.search(text, max(0, start - _CHARS), start))
+            and is_allowed(f"{former[1]} {written}")
+        )
     ):
         return True
     if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
