@@ -23,6 +23,11 @@ def read_words(name: str) -> frozenset[str]:
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
 
 
+def _ending(name: str) -> re.Pattern[str]:
+    """Return what matches words in small letters that end as one of a list, after two letters at least."""
+    return re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
+
+
 @cache
 def read_labels(model: str) -> Mapping[str, str]:
     """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
@@ -30,26 +35,11 @@ def read_labels(model: str) -> Mapping[str, str]:
     return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
-#: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
-_FINDING: Final = re.compile(
-    r"[a-z]{2,}(?:[a-z]{2}emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
-    r"|pathy|pathic|ology|ologic|ological|ography|ographic|megaly|cephalic|cardia|cardial|cardiac|rrhea|rrhoea|rrhage"
-    r"|rrhagic|vascular|vascularly|thesia|plasia|trophy|trophic|stasis|static|sclerosis|sclerotic|arcinoma|denoma|ymphoma"
-    r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic"
-    # German, without its marks: its nouns are written as names are.
-    r"|insuffizienz|stenose|fraktur|blutung|infarkt|gebiet|tonie|ographie|oskopie|ektomie|therapie|untersuchung|befunde?|erkrankung"
-    r"|storung|schmerz|schmerzen|flimmern|flattern|syndrom|odeme?|entzundung|verletzung|lahmung|schwache|werte|druck|dyspnoe"
-    r"|rotung|schwellung|kontrolle|punktion|spiegelung|messung|embolie|thrombose|pneumonie|karzinom|metastasen?)"
-)
+#: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
+_FINDING: Final = _ending("endings_of_findings")
+_DRUG_STEM: Final = _ending("stems_of_drugs")
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
-#: The stems by which nonproprietary names of drugs are made (USAN), for those that no list has yet.
-_DRUG_STEM: Final = re.compile(
-    r"[a-z]{2,}(?:mycin|micin|cillin|cycline|floxacin|statin|opril|sartan|olol|prazole|conazole|dipine|tidine|gliptin"
-    r"|gliflozin|glutide|tinib|[zx]umab|ximab|lukast|triptan|oxetine|azepam|azolam|barbital|heparin|xaban|thiazide|semide"
-    r"|metasone|olone|steride|terone|setron|profen|ciclovir|navir|tegravir|buvir|azine|azole|amide|oxacin|phylline|formin"
-    r"|triptyline|gabalin|bactam|mab|nib|ciclib|parib|rafenib|limus|gepant|orexant)"
-)
 _DOSE: Final = re.compile(
     r"[ ,]{1,2}(?:(?:[A-Z]{2}|to|at|of|dose)[ ])?\d+(?:[.,]\d+)?\s?(?:mg|mcg|µg|μg|g|ml|units?|iu|mEq|%|tab|cap"
     r"|puff|drop)",
@@ -255,11 +245,6 @@ _SCORED: Final = re.compile(
 )
 _RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
 _FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
-#: Of two words with a blank ("Braxton Hicks contractions"): what nobody has by a first and a last name.
-_OF_TWO: Final = frozenset(
-    {"contractions", "pupil", "phenomenon", "syndrome", "criteria", "classification", "stain", "staining", "virus"}
-    | {"clamp", "forceps", "wort", "maneuver", "manoeuvre", "reflex", "retractor", "splint"}
-)
 #: "?Still's", and what was done by whose technique: "mobs grade III (Maitland)".
 _SUSPECTED: Final = re.compile(r"['’]s(?=[ ]?(?:[.,;:)\n]|$))")
 _BY_TECHNIQUE: Final = re.compile(
@@ -280,7 +265,7 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     is_one = " " not in written
     is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
     if follows and (
-        {follows, follows.removesuffix("s")} & (read_words("described") if is_one else _OF_TWO)
+        {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
         or (is_one and _FINDING.fullmatch(follows) is not None)
         or is_allowed(f"{written} {follows}")
         or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))

@@ -46,7 +46,7 @@ def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "line 4: check_digit: python"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "line 4: check_digit: python"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "line 4: an entry: is none of a rule's"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "line 3: pattern: is not a "),
+        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "line 3: pattern: Input should be"),
         ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "line 3: pattern: the pattern matches a text of no"),
         ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "line 3: pattern: a named group is value"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "line 4: cues: a cue is empty"),
