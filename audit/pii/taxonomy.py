@@ -30,6 +30,8 @@ class Category:
     direct: bool
     #: What stands in its place in a masked text, without number and brackets.
     tag: str
+    #: The kind of value that is compared (`values.normal_form`), where it is not that of the type.
+    value: str | None = None
 
 
 @cache

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import Places, Rule, found_in, span_in, words
+from clinaudit.audit.pii.detectors.rule_table import Places, Rule, found_in, regex, span_in, words
 from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
@@ -47,9 +47,7 @@ _A_PERSON: Final = words(r"${person}(?!\w|['’]s)")
 _ENDS_WITH_PERSON: Final = words(r"(?P<of>${of_person})$|\b${person}$")
 #: What stands between somebody and the verb.
 _BETWEEN: Final = words(r"(?:${aside}|${phrase})$")
-_POSSESSED: Final = words(
-    r"(?:\b(?:his|her|their|my|our|your|the|an?|this|that|whose|its)|['’]s)\s(?:[\w'’-]+\s?){1,3}$|\b(?:it|this|that|which|there|these|those)$"
-)
+_POSSESSED: Final = words("(?:${possessed})$")
 _WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
 _MOST_BETWEEN: Final = 8
 
@@ -94,25 +92,11 @@ def _says_measure(text: str) -> bool:
 
 
 _FIGURES: Final = re.compile(r"\d+")
-_YEARS: Final = r"(?:\s?(?:y(?:rs?|ears?)?|y\.?/?o\.?)(?:\sold)?)"
-_AGE_GROUP: Final = r"(?P<age>\d{1,3})"
-_SEX: Final = r"(?P<sex>[MF]|(?i:male|female))"
-_BEGIN: Final = r"(?:^|(?<=[|,;/(:\t])|(?<=\s\s))\s?"
-_END: Final = r"(?=\s?(?:$|[|,;/)\t]|\s\s))"
-_PAIR: Final = (
-    rf"(?:{_AGE_GROUP}{_YEARS}?[ ]?[/,|-]?\s{{0,12}}{_SEX}"
-    rf"|(?P<sex_first>[MF])[ ]?[/,|-]?\s{{0,12}}(?P<age_after>\d{{1,3}}){_YEARS}?)"
-)
-#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands.
-_LABELLED: Final = re.compile(
-    rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}{_PAIR}(?!\w)"
-)
-_PAIR_ALONE: Final = re.compile(rf"{_BEGIN}{_PAIR}{_END}")
-#: A field with nothing else in it: "F/U" and "M/W/F" are none, nor is the number of "HR: 58" or "BP 120/58".
-_FIELD_BEGIN: Final = r"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?"
-_FIELD_END: Final = r"(?=\s?(?:$|[|,;)\t]|\s\s))"
-_SEX_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_SEX}{_FIELD_END}")
-_AGE_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_AGE_GROUP}(?P<years>{_YEARS}?){_FIELD_END}")
+#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands; the pair, a sex and an age as fields of their own.
+_LABELLED: Final = regex("${age_and_sex_label}${age_and_sex}(?!\\w)")
+_PAIR_ALONE: Final = regex("${field_begins_after_mark}${age_and_sex}${field_ends_before_mark}")
+_SEX_ALONE: Final = regex("${field_begins}${sex_alone}${field_ends}")
+_AGE_ALONE: Final = regex(r"${field_begins}(?P<age>\d{1,3})(?P<years>${years_old}?)${field_ends}")
 #: Segments of HL7 version 2 in which F says that a result is final.
 _RESULTS: Final = re.compile(r"\s*(?:OBX|OBR|ORC)\|")
 #: Of a line; a text without line ends is a banner as far as this.

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from clinaudit.audit.pii.detectors.rule_table import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.values.dates_in_text import find_whole_days
+from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
@@ -79,7 +79,13 @@ class Gazetteer:
         with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
             found = chain.from_iterable(runner.map(read_site_shard, profile, shards))
             for patient, own in zip(patients, found, strict=True):
-                self._add_patient(patient, own)
+                for patient_id in (patient.patient_id, *patient.other_ids):
+                    if len(patient_id) >= _FEWEST_ID_CHARS:
+                        self._add(fold_words(patient_id), "mrn")
+                for practice in own.practices:
+                    if " " in practice:
+                        self._add(practice, "clinic")
+                self._births |= own.births
                 people |= dict.fromkeys(own.names, "patient_name")
                 bearers["patient_name"].update(set(chain.from_iterable(own.names)))
                 for parts in own.clinicians:
@@ -143,25 +149,15 @@ class Gazetteer:
         return self._widely and is_cued and text[start].isupper() and is_name_again(text, start, end)
 
     def _born(self, text: str) -> Iterator[EntitySpan]:
-        for found in find_whole_days(text) if self._births else ():
+        for found in find_dates(text) if self._births else ():
             if not self._births.isdisjoint(found.readings):
                 yield EntitySpan(found.start, found.end, "birth_date", self.name)
 
-    def _add_patient(self, patient: Patient, own: "_Identifying") -> None:
-        for patient_id in (patient.patient_id, *patient.other_ids):
-            if len(patient_id) >= _FEWEST_ID_CHARS:
-                self._add(fold_words(patient_id), "mrn")
-        self._births |= own.births
-        for practice in own.practices:
-            if len(practice.split()) > 1:
-                self._add(practice, "clinic")
-
     def _add(self, term: str, category: str) -> None:
-        if not term:
-            return
-        self._terms.setdefault(term, category)
-        first, *_ = words = term.split()
-        self._longest[first] = max(self._longest.get(first, 0), len(words))
+        if term:
+            self._terms.setdefault(term, category)
+            first, *_ = words = term.split()
+            self._longest[first] = max(self._longest.get(first, 0), len(words))
 
 
 class _Identifying(NamedTuple):

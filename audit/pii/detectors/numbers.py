@@ -49,10 +49,7 @@ def is_internet_address(match: "re.Match[str]") -> bool:
     return True
 
 
-#: Before the number of a fax.
-_FAX: Final = words(
-    r"\b(?:fax(?:es|ed)?|facsimile|f)\b\.?(?:\s(?:numbers?|num|no|line|to|at|is)\b\.?){0,3}[\s:#.(]{0,4}$"
-)
+_FAX: Final = words("${of_a_fax}$")
 #: How far before a number its label is looked for, in characters.
 _LABEL_CHARS: Final = 40
 _EXTENSION: Final = regex("${an_extension}(?![\\w/])")
@@ -85,27 +82,9 @@ def can_ring(match: "re.Match[str]") -> bool:
 
 
 _SIGN: Final = words(r"[:#=]|${number_sign}")
-_YEAR: Final = r"(?:18|19|20)\d\d"
-_SHORT_DATE: Final = r"(?:\d{1,2}(?:/\d{1,2}/|-\d{1,2}-|\.\d{1,2}\.)\d\d(?![\w/-]))"
-#: A number that counts, a decimal or a pressure: no group of a number.
-_AMOUNT: Final = (
-    r"(?i:\d+(?:\.\d+)?[\s-]?(?:mg|mcg|[µμ]g|g|ml|dl|l|units?|iu|meq|mmol|tabs?|tablets?|pills?|doses?|%|cm|mm|kg|lbs?|pounds?"
-    r"|days?|weeks?|wks?|months?|mos?|years?|yrs?|y\.?/?o|yo|hours?|hrs?|minutes?|mins?|times|visits?|am|pm|bpm|mmhg|kcal"
-    r"|cal(?:orie)?s?|steps|copies|cells)(?![^\W_])|\d{1,3}\.\d{1,3}(?![\w.-])|\d{2,3}/\d{2,3}(?![\w/]))"
-)
-_BLANK: Final = rf"[ ]{{1,2}}(?!${{a_date}}|{_SHORT_DATE}|{_AMOUNT})"
-#: A full stop before a blank ends a sentence.
-_MARK: Final = r"(?:[ ]?[-–—]+[ ]?|[/.·_]+(?! ))"
-_MIXED: Final = r"(?=[A-Za-z0-9]{1,20}(?![^\W_]))[A-Za-z0-9]*\d[A-Za-z0-9]*"
-#: A number in whatever groups, up to the first word, amount or date. After a blank a group is figures with a letter or
-#: two at most ("A1c 7.2" is none), unless the number began with letters and figures: "1EG4 TE5 MK73".
-_NUMBER: Final = regex(
-    rf"(?!${{a_date}}|{_AMOUNT})(?:[A-Z]{{1,3}}(?:{_MARK}|{_BLANK}))*+(?:\d{{1,20}}(?![^\W_])|(?P<mixed>{_MIXED}))"
-    rf"(?:{_MARK}(?:{_MIXED}|[A-Z](?![^\W_])|(?<=[-–.])[A-Z]{{1,3}}(?![^\W_])|[A-Z]{{2,3}}(?=[-/.][A-Z]*\d))"
-    rf"|{_BLANK}(?:(?:[A-Z]{{1,2}}(?=\d\d))?\d{{1,9}}[A-Z]?(?![^\W_])|[A-Z](?=[ ]?(?:[.,;)\n]|$)))"
-    rf"|(?(mixed){_BLANK}(?=[A-Z]{{0,5}}\d)(?=\d{{0,5}}[A-Z])[A-Z0-9]{{2,6}}(?![^\W_])|(?!)))*+"
-)
-_IS_SHORT_DATE: Final = re.compile(_SHORT_DATE)
+_YEAR: Final = regex("${year}")
+_NUMBER: Final = regex("${number_in_groups}")
+_SHORT_DATE: Final = regex("${short_date}")
 #: "118-B", "22-B/7": three figures are enough, but for two vertebrae.
 _LETTER_AND_MARK: Final = re.compile(r"(?![CTLS]\d{1,2}-)(?=[^ ]*[A-Z])(?=[^ ]*[-/])[^ ]+")
 
@@ -116,14 +95,14 @@ def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
     Of a label that is a word of a note too (its pattern has a group `sign`), it needs one, or is plainly a number.
     """
     number = _NUMBER.match(label.string, label.end())
-    if number is None or (re.fullmatch(_YEAR, number[0]) and not _SIGN.search(label[0])):
+    if number is None or (_YEAR.fullmatch(number[0]) and not _SIGN.search(label[0])):
         return
     figures, kind = digits_of(number[0]), kind_of(label, rule)
     is_marked = _LETTER_AND_MARK.fullmatch(number[0]) is not None
     fewest = _FEWEST_DIGITS_LONG if kind == "phone" else _FEWEST_DIGITS
     if label.groupdict().get("sign", ":") is None:
         fewest = _FEWEST_DIGITS_LONG if " " in number[0] else _FEWEST_DIGITS_BARE
-    if "sign" in label.re.groupindex and _IS_SHORT_DATE.match(label.string, label.end()):
+    if "sign" in label.re.groupindex and _SHORT_DATE.match(label.string, label.end()):
         return
     if figures >= fewest or (is_marked and figures >= _FEWEST_DIGITS - 1):
         yield _phone(label.string, *number.span()) if kind == "phone" else (*number.span(), kind)
@@ -132,15 +111,9 @@ def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
 #: A number of so many digits is recognized by its last four; shorter ones are searched for whole.
 _LAST: Final = 4
 _COUNTS: Final = {"three": 3, "3": 3, "four": 4, "4": 4, "five": 5, "5": 5, "six": 6, "6": 6}
-#: What has digits at its end that somebody would name; a year ends nothing else.
-_OF_A_NUMBER: Final = words(
-    r"\b(?:ssn|social|card|visa|mastercard|amex|account|acct|numbers?|no|phone|cell|mobile|tel|fax|mrn|record|id|policy"
-    r"|member|plan|licen[cs]e|passport|serial|device|vin|plate|digits?|badge|code)\b|<[A-Z_]+_\d+"
-)
+_OF_A_NUMBER: Final = words("${of_a_number}")
 _OF_A_NUMBER_CHARS: Final = 80
-_FOUR: Final = regex(
-    r"(?<!\d)(?<!\d[.,/:-])(?<![A-WYZa-wyz$])\d{4}(?!\w|[.,/:-]\d|\s?(?:mg|mcg|ml|mm|cm|kg|g|lbs?|units?|%|kcal|cal|cc|hours|hrs))"
-)
+_FOUR: Final = regex("${four_alone}")
 
 
 def is_end_of_number(match: "re.Match[str]") -> bool:

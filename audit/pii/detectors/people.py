@@ -124,11 +124,7 @@ def keep_apart(_text: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
 
 
 #: Who speaks in a transcript, and what is said: a question, or a sentence in small letters.
-_SPEAKER: Final = words(
-    r"^[ \t>*]*(?:[^\n:]{1,30}:[ ])?(?:[\[(]?\d{1,2}:\d{2}[^\n\])]{0,10}[\])]?[ ])?[\[*]*"
-    r"(?P<who>doctor|dr|nurse|provider|patient|clinician|pt|therapist|physician|interviewer|agent|caller|parent|${kin}"
-    r"|interpreter|pharmacist|counsell?or|user|assistant|client)[\]*]*:[ \t](?P<said>\S[^\n]*)"
-)
+_SPEAKER: Final = words("${speaker}")
 _SPEECH: Final = re.compile(r"\?\s*$|[a-z'’]+[ ][a-z'’]+[ ][a-z'’]+[^\n]*[.!]\s*$")
 _ALL_SAID: Final = re.compile(r"[.,!]?[ \t]*(?:\n|$)")
 _AROUND_CHARS: Final = 500

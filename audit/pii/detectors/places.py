@@ -43,14 +43,8 @@ def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator
         yield from parts
 
 
-_TREATED_BY: Final = words(
-    r"\b(?:sees?|seeing|seen\sby|saw|consult\w*(?:\swith)?|refer\w*(?:\s(?:him|her|them))?\sto|visit\w*|spoke\s(?:to|with)"
-    r"|work(?:s|ed|ing)?\swith|appointment\swith|follow\w*(?:\sup)?\swith)\s(?:an?|the|his|her|their)\s$"
-)
-_CARER: Final = words(
-    r"(?:\w+\s)?(?:\w*therapist|trainer|counsell?or|dentist|psychologist|psychiatrist|optometrist|optician|hygienist|pharmacist"
-    r"|dieti[ct]ian|podiatrist|chiropractor|nurse|midwife)\b"
-)
+_TREATED_BY: Final = words("${treated_by}$")
+_CARER: Final = words("${of_a_carer}")
 _SOMEBODYS: Final = words(r"\b(?:his|her|their|my|the|our)\s$")
 
 

@@ -38,13 +38,6 @@ _BEFORE_CHARS: Final = 120
 _MOST_TRIED: Final = 6
 #: A match that ends so near the end of what is searched may be cut off there.
 _NEAR_END_CHARS: Final = 40
-#: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
-_NOT_ALONE: Final = frozenset(
-    {
-        *("br", "brg", "pt", "fld", "ml", "mt", "prt", "sta", "run", "row", "is", "ext", "cor", "cmn", "est"),
-        *("spg", "vw", "lk", "walk", "park", "path", "riv", "smt", "hl", "grn"),
-    }
-)
 _BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")
 _WORD: Final = re.compile(r"[^\s,^]+")
 
@@ -306,13 +299,14 @@ def _document(name: str) -> Mapping[str, Any]:
 @cache
 def _vocabulary() -> Mapping[str, str]:
     names = sorted(STATES.values(), key=len, reverse=True)
+    words_too = read_words("streets_and_words")
+    suffixes = {word for row in STREET_SUFFIXES if row[0] not in words_too for word in row}
     found: dict[str, str] = {
         "spelled_number": SPELLED_NUMBER,
         "state_code": "|".join(STATES),
         "state_name": "|".join(names),
         "state": "|".join((*STATES, *names)),
-        "street_suffix": _suffixes(alone=True),
-        "street_suffix_or_word": _suffixes(alone=False),
+        "street_suffix": "|".join(sorted(suffixes, key=lambda word: (-len(word), word))),
     }
     for file in _FILES:
         for name, value in _document(file).get("words", {}).items():
@@ -328,11 +322,6 @@ def _alternatives(listed: Mapping[str, Any]) -> str:
     if listed.get("title"):
         entries = list(map(str.title, entries))
     return "|".join(sorted(entries, key=lambda entry: (-len(entry), entry))).replace(" ", r"\s")
-
-
-def _suffixes(*, alone: bool) -> str:
-    found = {word for row in STREET_SUFFIXES if alone == (row[0] not in _NOT_ALONE) for word in row}
-    return "|".join(sorted(found, key=lambda word: (-len(word), word)))
 
 
 def _read_group(row: Mapping[str, Any]) -> RuleGroup:

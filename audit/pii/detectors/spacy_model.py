@@ -14,7 +14,7 @@ from clinaudit.audit.pii.detectors.word_lists import (
     is_dosed_drug,
     is_eponym,
     read_labels,
-    read_words,
+    says,
     without_labels,
 )
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
@@ -29,6 +29,7 @@ _HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
 #: "dL" is no name.
 _LONGEST_UNIT: Final = 3
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+_IS_OF_NOTES: Final = says("term|no_names")
 #: How many short texts it reads at once.
 _TOGETHER: Final = 64
 #: What the model needs for entities; the other components cost time.
@@ -78,7 +79,7 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
             continue
         if is_eponym(text, start, end) or is_dosed_drug(text, start, end):
             continue
-        if _is_name(written) if category == "full_name" else _is_proper(written) and _is_more_than_labels(written):
+        if _is_name(written) if category == "full_name" else _is_proper(written):
             found.append(EntitySpan(start, end, category, ENGLISH))
     return found
 
@@ -97,33 +98,22 @@ def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _is_name(text: str) -> bool:
     """Whether a name can be written so: without figures, and not of eponyms and words of notes alone."""
-    words = text.split()
+    words = [word.strip(".,") for word in text.split()]
+    may_be = text[0].isupper() or len(text) > _LONGEST_UNIT
     return (
-        not any(character.isdigit() for character in text)
-        and (text[0].isupper() or len(text) > _LONGEST_UNIT)
-        and not all(
-            is_allowed(word) or word.lower().strip(".,") in read_words("no_names") or len(word.strip(".")) == 1
-            for word in words
-        )
+        may_be and not any(map(str.isdigit, text)) and not all(len(word) == 1 or _IS_OF_NOTES(word) for word in words)
     )
 
 
 def _is_proper(text: str) -> bool:
-    """Whether a place, a firm or a nation can be written so: with a capital letter, in a text that has any."""
-    return any(character.isupper() for character in text)
+    """Whether a place, a firm or a nation can be written so: with a capital, and more than labels and words of notes.
 
-
-def _is_more_than_labels(text: str) -> bool:
-    """Whether more stands there than labels of a note and words of the language: the model takes "MRN" for a firm."""
-    return not all(
-        is_allowed(token)
-        or all(
-            is_allowed(word) or word.lower() in read_words("no_names")
-            for word in _LETTERS.findall(token)
-            if len(word) > 1
-        )
-        for token in text.split()
-    )
+    The model takes "MRN" for a firm.
+    """
+    if not any(map(str.isupper, text)):
+        return False
+    parts = [[token] if is_allowed(token) else _LETTERS.findall(token) for token in text.split()]
+    return not all(len(word) == 1 or _IS_OF_NOTES(word) for part in parts for word in part)
 
 
 @cache

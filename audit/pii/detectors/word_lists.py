@@ -23,6 +23,11 @@ def read_words(name: str) -> frozenset[str]:
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
 
 
+def _ending(name: str) -> re.Pattern[str]:
+    """Return what matches words in small letters that end as one of a list, after two letters at least."""
+    return re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
+
+
 @cache
 def read_labels(model: str) -> Mapping[str, str]:
     """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
@@ -30,22 +35,11 @@ def read_labels(model: str) -> Mapping[str, str]:
     return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
-#: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
-_FINDING: Final = re.compile(
-    r"[a-z]{2,}(?:[a-z]{2}emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
-    r"|pathy|pathic|ology|ologic|ological|ography|ographic|megaly|cephalic|cardia|cardial|cardiac|rrhea|rrhoea|rrhage"
-    r"|rrhagic|vascular|vascularly|thesia|plasia|trophy|trophic|stasis|static|sclerosis|sclerotic|arcinoma|denoma|ymphoma"
-    r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic)"
-)
+#: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
+_FINDING: Final = _ending("endings_of_findings")
+_DRUG_STEM: Final = _ending("stems_of_drugs")
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
-#: The stems by which nonproprietary names of drugs are made (USAN), for those that no list has yet.
-_DRUG_STEM: Final = re.compile(
-    r"[a-z]{2,}(?:mycin|micin|cillin|cycline|floxacin|statin|opril|sartan|olol|prazole|conazole|dipine|tidine|gliptin"
-    r"|gliflozin|glutide|tinib|[zx]umab|ximab|lukast|triptan|oxetine|azepam|azolam|barbital|heparin|xaban|thiazide|semide"
-    r"|metasone|olone|steride|terone|setron|profen|ciclovir|navir|tegravir|buvir|azine|azole|amide|oxacin|phylline|formin"
-    r"|triptyline|gabalin|bactam|mab|nib|ciclib|parib|rafenib|limus|gepant|orexant)"
-)
 _DOSE: Final = re.compile(
     r"[ ,]{1,2}(?:(?:[A-Z]{2}|to|at|of|dose)[ ])?\d+(?:[.,]\d+)?\s?(?:mg|mcg|µg|μg|g|ml|units?|iu|mEq|%|tab|cap"
     r"|puff|drop)",
@@ -114,6 +108,7 @@ _OF_A_DEVICE: Final = re.compile(
 _ABSTRACT: Final = re.compile(
     r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
 )
+_WORD_BEFORE: Final = re.compile(r"([A-Z][a-z]+)[ ]$")
 _LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
 _VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _CHARS: Final = 30
@@ -245,15 +240,11 @@ _OF_WHAT: Final = re.compile(r"[ \t\n]{1,2}(?:(?:knee|hip|shoulder|elbow|back|sl
 _SCORED: Final = re.compile(
     r"[ ](?:(?:knee|hip|shoulder)[ ](?:score[ ])?\d+/\d+|\d+/(?:3[2-9]|[4-9]\d|\d{3})"
     r"|(?:1[3-9]|[2-9]\d)/(?:1[3-9]|[23]\d))"
-    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b"
+    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b|[ ](?:neg(?:ative)?|pos(?:itive)?)(?=[.,;)\n]|$)"
+    r"|[ ]type[ ](?:[IVX]{1,4}|\d)[A-Ba-b]?(?=[.,;)\n]|$)"
 )
 _RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
 _FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
-#: Of two words with a blank ("Braxton Hicks contractions"): what nobody has by a first and a last name.
-_OF_TWO: Final = frozenset(
-    {"contractions", "pupil", "phenomenon", "syndrome", "criteria", "classification", "stain", "staining", "virus"}
-    | {"clamp", "forceps", "wort", "maneuver", "manoeuvre", "reflex", "retractor", "splint"}
-)
 #: "?Still's", and what was done by whose technique: "mobs grade III (Maitland)".
 _SUSPECTED: Final = re.compile(r"['’]s(?=[ ]?(?:[.,;:)\n]|$))")
 _BY_TECHNIQUE: Final = re.compile(
@@ -274,7 +265,7 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     is_one = " " not in written
     is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
     if follows and (
-        {follows, follows.removesuffix("s")} & (read_words("described") if is_one else _OF_TWO)
+        {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
         or (is_one and _FINDING.fullmatch(follows) is not None)
         or is_allowed(f"{written} {follows}")
         or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))
@@ -286,6 +277,10 @@ def is_eponym(text: str, start: int, end: int) -> bool:
         _SCORED.match(text, stop)
         or (is_two and _RESULT.match(text, stop) is not None)
         or (is_known and _FIGURE.match(text, stop) is not None)
+        or (
+            (former := _WORD_BEFORE.search(text, max(0, start - _CHARS), start))
+            and is_allowed(f"{former[1]} {written}")
+        )
     ):
         return True
     if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):

@@ -77,28 +77,24 @@ class WrittenDate(NamedTuple):
 def find_dates(text: str, start: int = 0, end: int | None = None) -> list[WrittenDate]:
     """Return the dates that a text writes between two places, by start; where two overlap, both."""
     last = len(text) if end is None else end
-    found = {*_numeric_dates(text, start, last), *_named_dates(text, start, last)}
-    return sorted(found, key=lambda found: (found.start, -found.end))
-
-
-def find_whole_days(text: str) -> set[WrittenDate]:
-    """Return the dates of a text that say day, month and year, and others that name a month."""
-    of_numbers, of_names = _gates()
     # Half a character, which an escape may stand for, is no part of a date.
-    data = text.encode(errors="replace")
-    numeric = _numeric_days(text, 0, len(text)) if of_numbers.search(data) else ()
-    return {*numeric, *(_named_dates(text) if of_names.search(data) else ())}
+    data = text[start:last].encode(errors="replace")
+    of_numbers, of_names = _gates()
+    found = {
+        *(_numeric_dates(text, start, last) if of_numbers.search(data) else ()),
+        *(_named_dates(text, start, last) if of_names.search(data) else ()),
+    }
+    return sorted(found, key=lambda found: (found.start, -found.end))
 
 
 @cache
 def _gates() -> tuple[Any, Any]:
-    """Return patterns of RE2 that match wherever a day in numbers, or the name of a month, stands."""
+    """Return patterns of RE2 that match wherever a date in numbers, or the name of a month, stands."""
     import re2
 
-    between = "[^0-9A-Za-z]{1,3}"
     months = "|".join(_MONTHS)
     return (
-        re2.compile(f"[0-9]{between}[0-9]{{1,2}}{between}[0-9]|(?:19|20)[0-9]{{6}}".encode()),
+        re2.compile(b"[0-9][^0-9A-Za-z]{1,9}[0-9]|(?:19|20)[0-9]{6}"),
         re2.compile(f"(?i)(?:^|[^A-Za-z_])(?:{months})".encode()),
     )
 
@@ -127,7 +123,15 @@ def read_in_orders(text: str) -> tuple[str | None, str | None]:
 
 
 def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
-    yield from _numeric_days(text, begin, last)
+    for match in _NUMERIC.finditer(text, begin, last):
+        readings = _read_numbers(*match.group(0, 1))
+        if readings and _stands_alone(text, match, match[1].strip()):
+            yield WrittenDate(match.start(), match.end(), readings)
+    for match in _COMPACT.finditer(text, begin, last):
+        digits = match[0]
+        readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
+        if readings and _stands_alone(text, match, "-"):
+            yield WrittenDate(match.start(), match.end(), readings)
     for match in _MONTH_AND_YEAR.finditer(text, begin, last):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
@@ -140,34 +144,18 @@ def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterat
                 yield WrittenDate(match.start(), match.end(), yearless)
 
 
-def _numeric_days(text: str, begin: int, last: int) -> Iterator[WrittenDate]:
-    for match in _NUMERIC.finditer(text, begin, last):
-        readings = _read_numbers(*match.group(0, 1))
-        if readings and _stands_alone(text, match, match[1].strip()):
-            yield WrittenDate(match.start(), match.end(), readings)
-    for match in _COMPACT.finditer(text, begin, last):
-        digits = match[0]
-        readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
-        if readings and _stands_alone(text, match, "-"):
-            yield WrittenDate(match.start(), match.end(), readings)
-
-
 @lru_cache(maxsize=_MOST_KEPT)
 def _read_numbers(written: str, mark: str) -> tuple[str, ...]:
     """Return what three numbers can mean as a day, the likeliest first: the same days stand in many texts."""
     first, second, third = written.split(mark)
-    spaced = mark != mark.strip()
+    # With a year of two digits and full stops a date is one only in full: `03.14.24`.
+    may_be_short = mark == mark.strip() and (mark != "." or len(written) == len("03.14.24"))
     if len(first) == 4 and len(third) <= 2:
         return _days(_century(first), [(int(second), int(third))])
-    if len(first) <= 2 and (len(third) == 4 or (len(third) == 2 and not spaced and _may_be_short(written, mark))):
+    if len(first) <= 2 and (len(third) == 4 or (len(third) == 2 and may_be_short)):
         orders = [(int(first), int(second)), (int(second), int(first))]
         return _days(_century(third), list(dict.fromkeys(orders)))
     return ()
-
-
-def _may_be_short(written: str, mark: str) -> bool:
-    """Whether a number with a year of two digits is a date: with full stops only in full, `03.14.24`."""
-    return mark != "." or len(written) == len("03.14.24")
 
 
 def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:

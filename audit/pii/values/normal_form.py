@@ -8,7 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
@@ -67,6 +67,19 @@ ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
 ]
 
+#: Of the categories of a type, but for those of which the taxonomy says another.
+_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = MappingProxyType(
+    {
+        "PER": "name",
+        "CODE": "code",
+        "LOC": "text",
+        "ORG": "text",
+        "DEM": "text",
+        "DATETIME": "date",
+        "QUANTITY": "quantity",
+    }
+)
+
 #: What NFKD leaves whole.
 _LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 _APOSTROPHES: Final = re.compile(r"['’‘ʼ`´]")
@@ -123,7 +136,8 @@ def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
 
 def kind_of(category: str) -> ValueKind:
     """Return the kind of value that a category holds: categories of one kind can hold the same value."""
-    return _kinds()[category]
+    found = categories()[category]
+    return found.value or _KIND_OF_TYPE[found.type]  # type: ignore[return-value]  # a row of the taxonomy
 
 
 def fold_words(text: str) -> str:
@@ -147,32 +161,6 @@ def name_parts(text: str) -> tuple[str, ...]:
         return ()
     last, *first = parts
     return tuple(word for part in first for word in part) + tuple(last)
-
-
-@cache
-def _kinds() -> Mapping[str, ValueKind]:
-    kinds: dict[str, ValueKind] = {
-        **dict.fromkeys(("phone", "fax"), "phone"),
-        **dict.fromkeys(("age", "age_over_89"), "age"),
-        "ip_address": "ip",
-        "email": "email",
-        "url": "url",
-        "street_address": "address",
-        "zip_code": "zip",
-        "time": "time",
-        "duration": "text",
-        "social_handle": "code",
-    }
-    of_type: dict[str, ValueKind] = {
-        "PER": "name",
-        "CODE": "code",
-        "LOC": "text",
-        "ORG": "text",
-        "DEM": "text",
-        "DATETIME": "date",
-        "QUANTITY": "quantity",
-    }
-    return MappingProxyType({item.id: kinds.get(item.id, of_type[item.type]) for item in categories().values()})
 
 
 def _fold(text: str) -> str:

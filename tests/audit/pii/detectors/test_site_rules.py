@@ -46,7 +46,7 @@ def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "rule 1, check_digit: python"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "rule 1, check_digit: python"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "rule 1, an entry: is none of a rule's"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "rule 1, pattern: is not a "),
+        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "rule 1, pattern: Input should be"),
         ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "rule 1, pattern: the pattern matches a text of no"),
         ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "rule 1, pattern: a named group is value"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "rule 1, cues: a cue is empty"),
