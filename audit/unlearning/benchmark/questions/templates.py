@@ -202,22 +202,19 @@ class TemplateQuestions:
         for diagnosis in diagnoses:
             for name in diagnosis.names:
                 self._drugs.setdefault(name.lower(), []).extend(drug.lower() for drug in diagnosis.medications)
-        told = {
+        self._told = {
             patient: [one for one in own if not is_identifying(one.subject) and not is_identifying(one.value)]
             for patient, own in findings.items()
         }
         holders: Counter[tuple[str, str]] = Counter()
         self._details: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for patient, own in findings.items():
-            holders.update({(one.kind, one.value.lower()) for one in own if one.kind != "condition"})
+            holders.update({(one.kind, one.value.lower()) for one in own})
             for detail in _details(own):
                 self._details[detail].add(patient)
         # Of few patients a share says nothing: two of them may well have one value.
         most = max(COMMON_SHARE * len(findings), 2)
-        self._told = {
-            patient: [one for one in own if holders[one.kind, one.value.lower()] <= most]
-            for patient, own in told.items()
-        }
+        self._common = {value for value, number in holders.items() if number > most}
 
     def candidates(self, patient_id: str) -> Iterator[Candidate]:
         """Yield what can be asked of a patient; none where nothing says which patient is meant."""
@@ -232,7 +229,8 @@ class TemplateQuestions:
             for one in own
             if one.kind not in _STANDING and (one.complaint in once if one.complaint else one.note_id == [*visits][-1])
         ]
-        for ask in (*_factual([*latest, *of_visits]), *self._reasoning(latest, of_visits, own)):
+        alone = [one for one in (*latest, *of_visits) if (one.kind, one.value.lower()) not in self._common]
+        for ask in (*_singles(alone), *_lists(latest), *self._reasoning(latest, of_visits, own)):
             yield from self._candidate(patient_id, ask)
 
     def _reasoning(
@@ -345,11 +343,14 @@ def _details(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
             yield one.kind, one.subject.lower()
 
 
-def _factual(findings: Sequence[Finding]) -> Iterator[_Ask]:
-    """Yield findings one by one, and the lists of problems and medicines, which hold what a leakage score looks for."""
+def _singles(findings: Iterable[Finding]) -> Iterator[_Ask]:
     for one in findings:
         if one.kind != "condition":
             yield _Ask(one.kind, (one,), {"subject": one.subject, "value": one.value}, (one.value,))
+
+
+def _lists(findings: Sequence[Finding]) -> Iterator[_Ask]:
+    """Yield the lists of problems, of medicines and of dated diagnoses: they hold what a leakage score looks for."""
     for kind, about in (("condition", "problems"), ("medication", "medicines")):
         listed = [one for one in findings if one.kind == kind]
         if 1 < len(listed) <= _LONGEST_LIST:

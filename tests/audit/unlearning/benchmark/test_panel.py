@@ -110,7 +110,7 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
         ("x = [", "is no TOML"),
         ("[[judge]]\nname = 'a'\n", "must have 3 tables"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\n" * 3, "two judges have one name"),
-        ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge 1 has no model"),
+        ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge 1: model is missing"),
         (
             "".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "Majority", "c")),
             "is named Majority",

@@ -229,6 +229,17 @@ def test_boilerplate_is_no_detail_of_a_patient() -> None:
     everybody["P0"] += visit("allergy||latex\n", "n0", "cough 0")
     asked = TemplateQuestions(everybody, nobody, ())
     assert [one.facts for one in asked.candidates("P0")] == [("latex",)]
+    # What is compared or listed is the whole, whatever others have.
+    pulses = {
+        f"P{place}": [
+            *visit("vital sign|pulse|70\n", f"a{place}", f"cough {place}"),
+            *visit("vital sign|pulse|90\n", f"b{place}", f"rash {place}"),
+        ]
+        for place in range(10)
+    }
+    pulses["P0"][0] = Finding("vital sign", "pulse", "88", "a0", "cough 0")
+    (highest,) = [one for one in TemplateQuestions(pulses, nobody, ()).candidates("P0") if one.about == "highest"]
+    assert highest.facts == ("90", "rash 0")
 
 
 def test_what_identifies_is_neither_asked_for_nor_said() -> None:
