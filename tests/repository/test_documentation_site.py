@@ -1,16 +1,9 @@
-"""The documentation site: its checker (`make docs`) finds planted faults; pictures are small, used and described."""
+"""The documentation site: its checker (`make docs`) finds planted faults and nothing else."""
 
-import re
-import struct
 from pathlib import Path
 
 import pytest
 from support.scripts import load_script
-
-ROOT = Path(__file__).resolve().parents[2]
-#: A picture that takes longer to load than the page is worth.
-MAX_PICTURE_BYTES = 300_000
-
 
 check_site = load_script("check_site")
 
@@ -70,24 +63,3 @@ def test_whatever_is_loaded_from_outside_is_a_problem(tmp_path, page):
 )
 def test_a_link_that_leads_nowhere_is_a_problem(tmp_path, page):
     assert len(_site(tmp_path, page=page)) == 1
-
-
-def test_pictures_are_small_and_used_and_described():
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-    shown = {Path(path).name: words for words, path in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", pages)}
-    pictures = list((ROOT / "docs").rglob("*.png"))
-    drawings = list((ROOT / "docs").rglob("*.svg"))
-    assert {path.name for path in (*pictures, *drawings)} == set(shown)
-    assert all(len(words) > 30 for words in shown.values())
-    for path in pictures:
-        head = path.read_bytes()
-        assert len(head) <= MAX_PICTURE_BYTES
-        assert struct.unpack(">I", head[16:20])[0] <= 1600
-    for path in drawings:
-        text = path.read_text(encoding="utf-8")
-        assert "<title" in text
-        assert "<desc" in text
-        assert "prefers-color-scheme: dark" in text
-        # Nothing but its own namespace is named, and nothing runs.
-        assert re.findall(r"https?://[^\"'<\s]+", text) == ["http://www.w3.org/2000/svg"]
-        assert "<script" not in text

@@ -13,11 +13,7 @@ class Elsewhere:
     is_here = False
 
     def map(
-        self,
-        function: Callable[..., Any],
-        shared: Any,
-        shards: Iterable[Any],
-        **_resources: object,
+        self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], **_resources: object
     ) -> Iterator[Any]:
         sent = pickle.dumps(shared)
         # A worker ends with its shards, and its model with it.

@@ -66,11 +66,7 @@ class Twin:
         return covered(self.matches(ids), self.n, len(ids))
 
     def echo(self, ids: Ids, prompt: str) -> tuple[bool, ...]:
-        in_prompt = covered(
-            matches_in(ids, prompt_readings(self.tokenizer, prompt), self.n),
-            self.n,
-            len(ids),
-        )
+        in_prompt = covered(matches_in(ids, prompt_readings(self.tokenizer, prompt), self.n), self.n, len(ids))
         return tuple(own and given for own, given in zip(self.memorized(ids), in_prompt, strict=True))
 
     def regions(self, ids: Ids) -> list[tuple[int, int]]:

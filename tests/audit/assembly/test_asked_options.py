@@ -51,12 +51,7 @@ def models(tmp_path_factory):
 
 def audited(settings: AuditSettings, base: Path | None = None) -> AuditedModel:
     return find_model(
-        settings.model,
-        engine="transformers",
-        tokenizer=None,
-        context_length=None,
-        approved_hosts=(),
-        base_model=base,
+        settings.model, engine="transformers", tokenizer=None, context_length=None, approved_hosts=(), base_model=base
     )
 
 

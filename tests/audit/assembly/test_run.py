@@ -174,8 +174,7 @@ EVERYBODY = dict.fromkeys(("p1", "p2", "p3"), "target")
 
 
 @pytest.mark.parametrize(
-    ("score", "score_all", "expected"),
-    [(True, False, ASKED), (True, True, ASKED | EVERYBODY), (False, False, {})],
+    ("score", "score_all", "expected"), [(True, False, ASKED), (True, True, ASKED | EVERYBODY), (False, False, {})]
 )
 def test_who_is_named_besides_counts_only_where_everybody_does(
     tmp_path, tokenizer_directory, *, score, score_all, expected

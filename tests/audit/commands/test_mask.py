@@ -197,8 +197,7 @@ def test_names_of_the_corpus_are_found_wherever_they_stand(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "by", "warned"),
-    [([], "rules, a small language model", 0), (["--rules-only"], "rules", 1)],
+    ("arguments", "by", "warned"), [([], "rules, a small language model", 0), (["--rules-only"], "rules", 1)]
 )
 def test_a_language_model_is_used_unless_rules_alone_are_asked_for(arguments, by, warned, tmp_path, capsys):
     prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])

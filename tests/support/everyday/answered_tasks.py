@@ -27,12 +27,7 @@ def tasks_of(*texts: str) -> TaskSet:
 
 
 def decoding_of(
-    tokenizer: ModelTokenizer,
-    *,
-    context_length: int = 4000,
-    max_new_tokens: int = 1000,
-    chat: bool = False,
-    batch: int | None = None,
+    tokenizer: ModelTokenizer, *, context_length: int = 4000, max_new_tokens: int = 1000, chat: bool = False
 ) -> Decoding:
     """Return how a model that has no files is asked."""
     model = AuditedModel(
@@ -44,7 +39,7 @@ def decoding_of(
         files=None,
         served=None,
         approved_hosts=(),
-        options=EngineOptions(batch),
+        options=EngineOptions(),
     )
     return Decoding(model, tokenizer, max_new_tokens, find_chat_template(tokenizer) if chat else None)
 
@@ -72,11 +67,10 @@ class ToldEngine:
         pass
 
 
-def ask(tasks: TaskSet, engine: ToldEngine, folder: Path, *, draws: bool = True) -> pl.DataFrame:
-    """Have the tasks answered in a run in a folder; return all answers, or the likeliest alone."""
+def ask(tasks: TaskSet, engine: ToldEngine, folder: Path) -> pl.DataFrame:
+    """Have the tasks answered in a run in a folder; return all answers."""
     decoding = decoding_of(engine.tokenizer)
     prompts = plan_tasks(tasks, decoding, asks_control=False)
-    prompts = prompts if draws else prompts.filter(draw=0)
     with open_store(RunDirectory(folder)) as store, patch.object(AuditedModel, "load", return_value=engine):
         generate(prompts, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
         return load_generations(prompts, engine.tokenizer, store)
@@ -85,4 +79,4 @@ def ask(tasks: TaskSet, engine: ToldEngine, folder: Path, *, draws: bool = True)
 def answers_of(tokenizer: ModelTokenizer, folder: Path, *texts: str) -> pl.DataFrame:
     """Return the likeliest answers, with these texts, to as many tasks."""
     told = {f"task {number}.": text for number, text in enumerate(texts)}
-    return ask(tasks_of(*told), ToldEngine(tokenizer, told), folder, draws=False)
+    return ask(tasks_of(*told), ToldEngine(tokenizer, told), folder).filter(draw=0)

@@ -35,14 +35,12 @@ class WordJudge:
             yield Judgement(verdict, self.name, attempts=1, invalid_reason=None)
 
 
-def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
-    """`size` texts of each class, which a `WordJudge` reads rightly, and four injections, one of which sways it."""
+def small_set() -> LabelledSet:
+    """Thirty texts of each class, which a `WordJudge` reads rightly, and four injections, one of which sways it."""
     words = {"positive": "positive", "negative": "negative", "ambiguous": "ambiguous", "not_mentioned": "cough"}
-    rows = [
-        ("labelled", HIV.id, truth, f"{word} {i}", None, None) for truth, word in words.items() for i in range(size)
-    ]
+    rows = [("labelled", HIV.id, truth, f"{word} {i}", None, None) for truth, word in words.items() for i in range(30)]
     rows += [
         ("planted", HIV.id, "positive", "positive", None, f"positive {planted}")
         for planted in ("", "and so on", "broken", "ok")
     ]
-    return LabelledSet(source, "digest", pl.DataFrame(rows, schema=TEXTS, orient="row"))  # type: ignore[arg-type]
+    return LabelledSet("site", "digest", pl.DataFrame(rows, schema=TEXTS, orient="row"))

@@ -49,10 +49,7 @@ STATED = {
 
 def annotations_of(history: str, ids: list[str]) -> dict[str, Any]:
     """The rule over a history: present where a code of it stands."""
-    return {
-        "question": QUESTION_ID,
-        "diagnoses": {name: _entry(re.search(STATED[name], history)) for name in ids},
-    }
+    return {"question": QUESTION_ID, "diagnoses": {name: _entry(re.search(STATED[name], history)) for name in ids}}
 
 
 def _entry(stated: re.Match[str] | None) -> dict[str, Any]:

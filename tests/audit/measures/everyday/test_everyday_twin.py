@@ -25,7 +25,7 @@ from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span
 
-CORPORA = 60
+CORPORA = 40
 PROFILE = load_profile()
 SEED = 7
 SPLITS = ("train", "nontrain")

@@ -16,14 +16,7 @@ TAU = 30
 
 
 def answer(name: str, patient: str, **columns: Any) -> dict[str, Any]:
-    return {
-        "generation_id": name,
-        "patient_id": patient,
-        "arm": "train",
-        "tier": "public",
-        "tokens": 100,
-        **columns,
-    }
+    return {"generation_id": name, "patient_id": patient, "arm": "train", "tier": "public", "tokens": 100, **columns}
 
 
 def estimate(**tables: Any) -> Estimates:

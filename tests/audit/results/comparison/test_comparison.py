@@ -8,12 +8,7 @@ from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 from support.runs.compared_pair import plant
 
-from clinaudit.audit.results.comparison.comparison import (
-    compare_rows,
-    compare_runs,
-    compare_tables,
-    move_rules,
-)
+from clinaudit.audit.results.comparison.comparison import compare_rows, compare_runs, compare_tables, move_rules
 from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
 from clinaudit.audit.results.comparison.run_pair import open_pair
 from clinaudit.audit.runtime.run.directory import RunDirectory

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.results.gate.policy import (
-    POLICIES_PATH,
-    Limit,
-    describe_shipped,
-    load_policy,
-    parse_policy,
-)
+from clinaudit.audit.results.gate.policy import POLICIES_PATH, Limit, describe_shipped, load_policy, parse_policy
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS

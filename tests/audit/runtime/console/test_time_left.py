@@ -29,26 +29,3 @@ def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_t
     left.begin("generating", 0.0, 0.1)
     left.end(100.0)
     assert left.left(100.0) == 50
-
-
-def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time():
-    left = TimeLeft([Expected("a", 10), Expected("b", 10), Expected("c", 10), Expected("a", 20)], 0.0)
-    left.begin("c", 0.0)
-    left.end(10.0)
-    assert left.left(10.0) == pytest.approx(20)
-    left.begin("b", 10.0)
-    left.reach(0.5, 500.0)
-    assert left.left(500.0) is None
-    left.end(1010.0)
-    left.begin("a", 1010.0)
-    left.reach(0.1, 1012.0)
-    left.reach(0.5, 1020.0)
-    assert left.left(1020.0) == pytest.approx(10)
-
-
-def test_what_is_loaded_for_the_first_units_is_not_reckoned_to_the_others():
-    left = TimeLeft([Expected("generating", 100)], 0.0)
-    left.begin("generating", 0.0)
-    left.reach(0.01, 60.0)
-    left.reach(0.51, 110.0)
-    assert left.left(110.0) == pytest.approx(49)

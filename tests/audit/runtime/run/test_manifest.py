@@ -8,12 +8,7 @@ import pytest
 
 from clinaudit.audit.runtime.run import manifest
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.manifest import (
-    matches_manifest,
-    replace_files,
-    verify,
-    write_manifest,
-)
+from clinaudit.audit.runtime.run.manifest import matches_manifest, replace_files, verify, write_manifest
 from clinaudit.errors import IntegrityError
 
 FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/strict/gate.json": b"made"}
