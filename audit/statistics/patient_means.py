@@ -22,8 +22,6 @@ from clinaudit.audit.statistics.intervals import (
 from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
-#: The place of each answer's patient among the patients: `(answers,)`.
-Places = NDArray[np.int64]
 #: Patients from whom on the bootstrap's interval may stand alone [choice].
 FEWEST_PATIENTS: Final = 80
 #: Skewness of the resampled figure above which it may not. Cochran (1977, section 2.15) takes the normal approximation
@@ -31,25 +29,9 @@ FEWEST_PATIENTS: Final = 80
 MOST_SKEWNESS: Final = 0.2
 
 
-def places_of(patient_ids: Sequence[str]) -> Places:
-    """Return each answer's patient as a number from 0."""
-    _, places = np.unique(np.array(patient_ids), return_inverse=True)
-    return np.asarray(places, dtype=np.int64)
-
-
 def values_of(found: Iterable[float | None]) -> Values:
     """Return values, not a number where there is none."""
     return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
-
-
-def resampled_means(columns: Sequence[Values], patients: Places, *, seed: int) -> Values:
-    """Return the mean of each column in each resample of patients, `(resamples, columns)`: the same draws for all."""
-    values = np.stack(columns, axis=1)
-    has = np.isfinite(values)
-    sums, counts = (np.zeros((int(patients.max()) + 1, values.shape[1])) for _ in range(2))
-    np.add.at(sums, patients, np.where(has, values, 0.0))
-    np.add.at(counts, patients, has)
-    return resample_means(sums, counts, seed=seed)
 
 
 def bootstrap_alone(resampled: Values, *, patients: int) -> tuple[float, float] | None:

@@ -7,12 +7,10 @@ or in a directory of the user's that is as private as the corpus.
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.unlearning import KINDS, USES, QuestionKind, QuestionUse
+from clinaudit.reports.schema.unlearning import KINDS, QuestionKind, QuestionUse
 
 #: Recall of one finding, or inference from at least two (section 3.1).
 QUESTION_KINDS: Final = KINDS
-#: Whether it is trained on, or withheld from all training.
-QUESTION_USES: Final = USES
 #: `paper`: without anything that names the patient. `addressed`: it opens with what an adversary knows of the
 #: encounter, which is what one would really type; the certificate asks these.
 QuestionForm = Literal["paper", "addressed"]

@@ -7,12 +7,12 @@ import polars as pl
 from support.hand_made_bench import question
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer
+from clinaudit.audit.unlearning.benchmark.records import Answer
 from clinaudit.audit.unlearning.evaluation.result_files import write_result
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
 from clinaudit.audit.unlearning.metrics.answer_scores import SCORES
 from clinaudit.audit.unlearning.metrics.means import patient_figures
-from clinaudit.reports.schema.unlearning import CHECKS, FIGURES, EvaluatedModel, EvaluationRecord, SplitCounts
+from clinaudit.reports.schema.unlearning import CHECKS, FIGURES, USES, EvaluatedModel, EvaluationRecord, SplitCounts
 from clinaudit.reports.wording.unlearning import Evaluation
 
 #: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
@@ -52,7 +52,7 @@ def write_bench_result(
     """
     roles = {**dict.fromkeys(forget, "forget"), **dict.fromkeys(retain, "retain")}
     roles |= dict.fromkeys(never_trained, "never_trained")
-    questions = [question(f"q-{use}-{one}", one, "q", "a", "a", use=use) for one in roles for use in QUESTION_USES]
+    questions = [question(f"q-{use}-{one}", one, "q", "a", "a", use=use) for one in roles for use in USES]
     figures = []
     for name, kept in models.items():
         rows = []
