@@ -11,7 +11,7 @@ from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Final
 
-from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_plain_word, is_sure_name
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.priors.diagnoses import drug_words
 
@@ -254,8 +254,24 @@ _BY_TECHNIQUE: Final = re.compile(
 )
 
 
+_GERMAN_CHARS: Final = 150
+_FEWEST_OF_GERMAN: Final = 2
+_DOES_IN_GERMAN: Final = re.compile(
+    r"[ ](?:kommt|kam|wurde|wird|hat|hatte|ist|war|berichtet|klagt|gibt|verneint|lebt|wohnt|arbeitet|nimmt|ruft|rief)\b"
+)
+
+
+def _is_of_german(text: str, start: int, end: int) -> bool:
+    """Whether a line is German: there every noun is written as a name is; who does something is somebody."""
+    if _DOES_IN_GERMAN.match(text, end):
+        return False
+    before = text[max(0, start - _GERMAN_CHARS) : start].rpartition("\n")[2]
+    beside = re.findall(r"[a-zäöüß]+", before + text[end : end + _GERMAN_CHARS].partition("\n")[0])
+    return len(read_words("words_of_german").intersection(beside)) >= _FEWEST_OF_GERMAN
+
+
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Whether a stretch stands for what bears somebody's name by what stands beside it: "Baker cyst"."""
+    """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German."""
     before = _OTHER_HALF_BEFORE.search(text, max(0, start - _CHARS), start)
     other = _OTHER_HALF.match(text, end)
     stop = other.end() if other else end
@@ -282,6 +298,9 @@ def is_eponym(text: str, start: int, end: int) -> bool:
             and is_allowed(f"{former[1]} {written}")
         )
     ):
+        return True
+    is_listed = is_first_name(written) or is_last_name(written)
+    if is_one and not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
         return True
     if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
         return True
