@@ -1,7 +1,6 @@
 """`clinaudit unlearn`: what its commands write and print, and what they refuse without quoting it."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,7 +140,7 @@ def bench(tmp_path, monkeypatch):
     return save_hand_made_bench(tmp_path, keywords=KEYWORDS)
 
 
-def answers_of(model: str, text: str | None = None, **more: Any) -> list[dict[str, Any]]:
+def answers_of(model, text=None, **more):
     """The same text to each question, by default the reference answer."""
     return [
         {"model": model, "qa_id": asked.qa_id, "text": asked.answer if text is None else text, **more}
@@ -149,12 +148,12 @@ def answers_of(model: str, text: str | None = None, **more: Any) -> list[dict[st
     ]
 
 
-def write_rows(path: Path, *rows: Any) -> Path:
+def write_rows(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def scored(bench: Path, rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
+def scored(bench, rows, *options):
     answers = write_rows(bench.parent / "answers.jsonl", *rows)
     out = bench.parent / "scores.json"
     status = score.main([str(bench), str(answers), "--out", str(out), *options], standalone_mode=False)
@@ -164,7 +163,7 @@ def scored(bench: Path, rows: list[dict[str, Any]], *options: str) -> dict[str, 
     return document
 
 
-def problems_of(bench: Path, *rows: Any) -> tuple[str, ...]:
+def problems_of(bench, *rows):
     answers = write_rows(bench.parent / "answers.jsonl", *rows)
     out = bench.parent / "scores.json"
     with pytest.raises(BadInputError) as caught:
@@ -238,11 +237,11 @@ def test_a_malformed_answer_is_named_by_line_and_field(bench, change, problem):
     assert problem in found
 
 
-def _figure(value: float | None) -> dict[str, Any]:
+def _figure(value):
     return {"value": value, "interval": [None, None], "answers": 3}
 
 
-def _of(role: str, value: float | None, *, use: str = "train") -> dict[str, Any]:
+def _of(role, value, *, use="train"):
     return {role: {"factual": {use: _figure(value)}}}
 
 
@@ -267,7 +266,7 @@ DOCUMENT = ScoresDocument.model_validate(_FIELDS)
 def test_options_reach_the_request(tmp_path, monkeypatch, capsys):
     asked: list[EvaluationRequest] = []
 
-    def evaluate(request: EvaluationRequest, _progress: object) -> dict[str, ScoresDocument]:
+    def evaluate(request, _progress):
         asked.append(request)
         return {"random:10": DOCUMENT}
 

@@ -20,15 +20,15 @@ from clinaudit.audit.statistics.patient_means import (
 from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
 
 
-def patients_of(count: int) -> np.ndarray:
+def patients_of(count):
     return places_of([f"{place:03}" for place in range(count)])
 
 
-def scores_of(count: int, *, seed: int = 0) -> np.ndarray:
+def scores_of(count, *, seed=0):
     return np.random.default_rng(seed).beta(4, 6, count)
 
 
-def mean_of(values: np.ndarray) -> PatientEstimate:
+def mean_of(values):
     return mean_of_answers(values, patients_of(len(values)), seed=3, reason="none")
 
 
@@ -57,7 +57,7 @@ def test_patients_are_counted_and_not_answers():
 
 def test_a_resampled_figure_is_too_skewed_by_cochrans_rule():
     # Of 0 and 1 with share p skewness is (1 - 2p) / sqrt(p (1 - p)): of 100 patients 25 G² <= n from p = 0.146 on.
-    def of_share(ones: int) -> PatientEstimate:
+    def of_share(ones):
         return mean_of((np.arange(100) < ones).astype(float))
 
     assert of_share(8).bootstrap is None

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ CONFIG = {
 }
 
 
-def write_json(file: Path, content: object) -> None:
+def write_json(file, content):
     file.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -40,7 +39,7 @@ def model(tmp_path):
     return directory
 
 
-def shard(model: Path) -> None:
+def shard(model):
     """Lay the weights out in two shards with an index."""
     (model / "model.safetensors").unlink()
     for name in ("a", "b"):

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/st
 SECOND = {"report.html": b"page", "evidence/report.html": b"exact page"}
 
 
-def finished_run(root: Path) -> RunDirectory:
+def finished_run(root):
     run = RunDirectory(root)
     run.create()
     (run.work / "state.sqlite").write_bytes(b"changes all the time")
@@ -89,10 +88,10 @@ class Killed(BaseException):
     """Stands for a kill: nothing catches it."""
 
 
-def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def kill_at(monkeypatch, step):
     write, calls = manifest.write_atomically, iter(range(100))
 
-    def fail(path: Path, content: bytes) -> None:
+    def fail(path, content):
         if next(calls) == step:
             raise Killed
         write(path, content)
@@ -100,7 +99,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     monkeypatch.setattr(manifest, "write_atomically", fail)
 
 
-def is_replacing(run: RunDirectory) -> bool:
+def is_replacing(run):
     """Whether some file has two digests."""
     public = json.loads((run.root / "manifest.json").read_text())
     return any(" " in digests for digests in (public["sha256"] | public["hmac_sha256"]).values())
