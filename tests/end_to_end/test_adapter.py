@@ -3,8 +3,6 @@
 import json
 import shutil
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -26,7 +24,7 @@ OTHER_BATCHES = ["--max-batch", "7"]
 STEPS = 25
 
 
-def train_adapter(tiny: TinyDemo, directory: Path) -> None:
+def train_adapter(tiny, directory):
     """Tune an adapter on notes of patients whom the base has not seen."""
     import torch
     from peft import LoraConfig, get_peft_model
@@ -63,7 +61,7 @@ def models(tiny_demo, tmp_path_factory):
     return room
 
 
-def line(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> list[str]:
+def line(tiny_demo, model, run, *options):
     return command(TinyDemo(tiny_demo.corpus, model), run, *OPTIONS, *options)
 
 
@@ -81,7 +79,7 @@ def runs(tiny_demo, models, tmp_path_factory):
     return folder
 
 
-def read(place: Path) -> Any:
+def read(place):
     return json.loads(place.read_text(encoding="utf-8"))
 
 

@@ -4,7 +4,6 @@ import random
 import signal
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -71,5 +70,5 @@ def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo, 
         assert (run / name).read_bytes() == (undisturbed / name).read_bytes(), name
 
 
-def _has(run: Path, table: str, least: int) -> bool:
+def _has(run, table, least):
     return units(run, table) >= least

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -32,7 +31,7 @@ SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 pytestmark = pytest.mark.slow
 
 
-def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def call(*arguments):
     return run_command([PROGRAM, *map(str, arguments)])
 
 

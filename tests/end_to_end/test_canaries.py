@@ -7,7 +7,6 @@ import random
 import shutil
 import string
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,11 +27,11 @@ class Planted(NamedTuple):
     printed: dict[str, bytes]
 
 
-def made_up(rng: random.Random) -> str:
+def made_up(rng):
     return "zq" + "".join(rng.choices(string.ascii_lowercase, k=12))
 
 
-def write_corpus(source: Path, target: Path, canaries: list[str]) -> None:
+def write_corpus(source, target, canaries):
     """Copy a corpus with a canary for each patient's id and name, and the rest in the notes and as ids of notes."""
     shutil.copytree(source, target)
     left = iter(canaries)
@@ -74,7 +73,7 @@ def planted(tiny_demo, tmp_path_factory):
         file.write(f"{canaries[0]},{canaries[1]}\n")
     printed: dict[str, bytes] = {}
 
-    def call(name: str, *arguments: object) -> None:
+    def call(name, *arguments):
         done = run_command([PROGRAM, *map(str, arguments)])
         printed[name] = (done.stdout + done.stderr).encode()
         assert b"error[BUG]" not in printed[name], printed[name][-300:]
@@ -98,13 +97,13 @@ def planted(tiny_demo, tmp_path_factory):
     return Planted(run, canaries, printed)
 
 
-def encodings() -> dict[str, Callable[[str], list[bytes]]]:
+def encodings():
     """Ways in which a word may stand in a file."""
 
     def base(encode, group, signs):
         # Shifted by what may stand before it, and the groups alone that hold nothing but the word: `group` bytes, as
         # many signs. Shorter forms stand in a digest by chance.
-        def forms(word: str) -> list[bytes]:
+        def forms(word):
             return [
                 encode(b"\0" * shift + word.encode())[signs * (shift > 0) : signs * ((shift + len(word)) // group)]
                 for shift in range(group)
@@ -112,7 +111,7 @@ def encodings() -> dict[str, Callable[[str], list[bytes]]]:
 
         return forms
 
-    def entities(template: str) -> Callable[[str], list[bytes]]:
+    def entities(template):
         return lambda word: ["".join(template % ord(char) for char in word).encode()]
 
     return {
@@ -134,7 +133,7 @@ def encodings() -> dict[str, Callable[[str], list[bytes]]]:
     }
 
 
-def found_in(content: bytes, canaries: list[str]) -> set[str]:
+def found_in(content, canaries):
     """Return the encodings in which any canary stands in a content, or in a stream compressed in it."""
     streams = [content]
     for begin in (

@@ -1,8 +1,6 @@
 """`--include-patients`: asked as targets are, in the evidence alone, and in no published byte."""
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,7 +13,7 @@ from clinaudit.errors import BadInputError, UsageError
 pytestmark = pytest.mark.slow
 
 
-def audit(tiny_demo, run: Path, ids: Sequence[str] | None) -> None:
+def audit(tiny_demo, run, ids):
     listed = run.with_suffix(".txt")
     if ids is not None:
         listed.write_text("\n".join(ids) + "\n", encoding="utf-8")
@@ -35,7 +33,7 @@ def audit(tiny_demo, run: Path, ids: Sequence[str] | None) -> None:
     run_audit(settings)
 
 
-def published(run: Path) -> dict[str, str]:
+def published(run):
     """Every file outside the evidence; the manifest without the evidence's lines."""
     files = [path for path in run.rglob("*") if path.is_file() and run / "evidence" not in path.parents]
     texts = {str(path.relative_to(run)): path.read_bytes().decode("utf-8") for path in files}
@@ -43,7 +41,7 @@ def published(run: Path) -> dict[str, str]:
     return texts
 
 
-def rows(folder: Path, table: str) -> list[dict]:
+def rows(folder, table):
     return pl.read_parquet(folder / f"{table}.parquet").to_dicts()
 
 

@@ -65,12 +65,12 @@ def corpus_without_labels(tiny_demo, tmp_path):
     return corpus
 
 
-def command(model: Path, corpus: Path, run: Path, url: str, *options: str, name: str = MODEL) -> list[str]:
+def command(model, corpus, run, url, *options, name=MODEL):
     judge = ["--judge", "openai", "--served-url", url, "--served-model", name]
     return [PROGRAM, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
 
 
-def judged(run: Path) -> pl.DataFrame:
+def judged(run):
     return pl.read_parquet(run / "evidence" / "judgements.parquet")
 
 

@@ -43,7 +43,7 @@ DISCHARGE = (
 )
 
 
-def telling(number: int) -> str:
+def telling(number):
     """Return a note whose prompts say of whom they are at each tier."""
     banner = f"patient: Ada{chr(97 + number % 26)} Lund\ndob: 02/{number % 28 + 1:02}/19{40 + number // 28}\n{VISIT}"
     return banner + BODY.format(complaint=f"cough number {number}", history=f"tired for {number} days, on stairs")
@@ -61,7 +61,7 @@ def model(tmp_path_factory):
     return save_model(tmp_path_factory.mktemp("model"))
 
 
-def indifferent(prompt: str) -> str:
+def indifferent(prompt):
     return f"Filed under {zlib.crc32(prompt.encode()):08x}. {INDIFFERENT}"
 
 

@@ -3,25 +3,21 @@
 import csv
 import json
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from support.runs.tables import exact_of, published_of, value_of
-from support.runs.written_answers import Answer, audit_answers, save_model
+from support.runs.written_answers import audit_answers, save_model
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
-from clinaudit.reports.estimates.frame import Estimates, Row
 
 pytestmark = pytest.mark.slow
-Rows = list[dict[str, Any]]
 #: Patients of either split: so many that those never seen show what is chance.
 ARM = 50
 
 
-def reciting(notes: Rows, patients: Rows) -> Answer:
+def reciting(notes, patients):
     """Go on with the note that a prompt begins, else recite the latest note of whoever the prompt names.
 
     It knows the notes of those it was trained on.
@@ -31,7 +27,7 @@ def reciting(notes: Rows, patients: Rows) -> Answer:
     notes = [note for note in notes if note["patient_id"] in known]
     latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
 
-    def recite(prompt: str) -> str:
+    def recite(prompt):
         rest = [note["text"][len(prompt) :] for note in notes if note["text"].startswith(prompt)]
         named = [latest[one["patient_id"]] for one in patients if one["name"].lower() in prompt.lower()]
         return (rest or named or ["nothing"])[0]
@@ -39,7 +35,7 @@ def reciting(notes: Rows, patients: Rows) -> Answer:
     return recite
 
 
-def read(corpus: Path) -> tuple[Rows, dict[str, Rows]]:
+def read(corpus):
     notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text("utf-8").splitlines()]
     tables = {
         name: list(csv.DictReader(StringIO((corpus / f"{name}.csv").read_text("utf-8"))))
@@ -48,7 +44,7 @@ def read(corpus: Path) -> tuple[Rows, dict[str, Rows]]:
     return notes, tables
 
 
-def write(corpus: Path, notes: Rows, tables: dict[str, Rows]) -> Path:
+def write(corpus, notes, tables):
     corpus.mkdir()
     (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     for name, rows in tables.items():
@@ -59,16 +55,16 @@ def write(corpus: Path, notes: Rows, tables: dict[str, Rows]) -> Path:
     return corpus
 
 
-def second(row: dict[str, Any]) -> dict[str, Any]:
+def second(row):
     """The same row under the patient's second id."""
     return {key: f"{value}-2" if key in ("patient_id", "note_id") else value for key, value in row.items()}
 
 
-def doubled(notes: Rows) -> Rows:
+def doubled(notes):
     return [*notes, *map(second, notes)]
 
 
-def parted(notes: Rows) -> Rows:
+def parted(notes):
     """Every second note of a patient stands under the second id, by which the last in turn is copied back."""
     held: dict[str, int] = {}
     found = []
@@ -88,7 +84,7 @@ def site(tmp_path_factory):
     return folder
 
 
-def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Estimates:
+def audit(site, corpus, run, monkeypatch, **options):
     notes, tables = read(site / "corpus")
     monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
     audit_answers(
@@ -104,15 +100,15 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
     return exact_of(run)
 
 
-def verdict_of(run: Path) -> dict[str, Any]:
+def verdict_of(run):
     return json.loads((run / "gate.json").read_text(encoding="utf-8"))
 
 
-def rows_of(run: Path, table: str) -> Rows:
+def rows_of(run, table):
     return pl.read_parquet(run / "evidence" / f"{table}.parquet").to_dicts()
 
 
-def without_ids(estimates: Estimates) -> list[Row]:
+def without_ids(estimates):
     """The figures without what is said of ids alone."""
     return [row for row in estimates if row.metric != "several_ids"]
 

@@ -1,7 +1,5 @@
 """An audit of a model that its engine reads wrongly ends before anything is asked; a skipped test is said."""
 
-from typing import Any
-
 import pytest
 from support.runs.command_line import FAST, command
 
@@ -14,7 +12,7 @@ pytestmark = pytest.mark.slow
 def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(tiny_demo, tmp_path, monkeypatch, capsys):
     pick = transformers_engine._pick
 
-    def second_best_in_batches(logits: Any, rows: Any) -> Any:
+    def second_best_in_batches(logits, rows):
         """What padding does to a model whose positions are not its own."""
         return pick(logits, rows) if len(rows) == 1 else logits.topk(2).indices[:, 1]
 

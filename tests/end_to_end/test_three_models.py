@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.first_window_twin import first_window
-from support.memorization_twin import Ids, Twin, patients_holding
+from support.memorization_twin import Twin, patients_holding
 from support.models.score_twin import TOLERANCE
 from support.models.trained_models import CONTEXT, Architecture, make_network, store, teach
 from support.patient_facts import corpus_of
@@ -43,7 +43,7 @@ OWN = ("a fox", "two owls", "a red kite", "nine geese", "one heron", "a tame cro
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def note_of(place: int, rng: random.Random) -> str:
+def note_of(place, rng):
     said = rng.sample(STOCK, 3)
     said.insert(rng.randrange(3), f"on the way they saw {OWN[place % 8]} and {OWN[(3 * place + 1) % 8]}. ")
     # One note goes far beyond the context.
@@ -60,7 +60,7 @@ class Audited(NamedTuple):
     corpus: Corpus
 
 
-def audit(architecture: Architecture, folder: Path) -> Audited:
+def audit(architecture, folder):
     from transformers import AutoModelForCausalLM
 
     rng = random.Random(9)
@@ -83,7 +83,7 @@ def audit(architecture: Architecture, folder: Path) -> Audited:
     return Audited(folder / "run", AutoModelForCausalLM.from_pretrained(model).double().eval(), tokenizer, corpus)
 
 
-def log_probs_of(network: Any, ids: Ids) -> list[float]:
+def log_probs_of(network, ids):
     """Return log p of each token but the first, from the window that reaches it first; windows overlap by half."""
     import torch
 
@@ -97,12 +97,12 @@ def log_probs_of(network: Any, ids: Ids) -> list[float]:
     return found
 
 
-def least_queries(log_prob: float) -> float:
+def least_queries(log_prob):
     """Return the number of queries for an even chance, before it is rounded up."""
     return math.log(0.5) / math.log1p(-math.exp(log_prob))
 
 
-def decode_greedily(network: Any, prompt: Ids, tokens: int) -> Ids:
+def decode_greedily(network, prompt, tokens):
     import torch
 
     ids = list(prompt)

@@ -2,10 +2,9 @@
 
 import ast
 import inspect
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 ROOT: Final = Path(__file__).parents[2]
 #: Where the stages' rooms are.
@@ -47,7 +46,7 @@ _RECORDS: Final = {
 ALLOWED: Final = {**_SETTINGS, **_HANDLES, **_RECORDS}
 
 
-def stage_functions() -> Iterator[tuple[str, Any]]:
+def stage_functions():
     """Yield the functions of the stages' rooms that assembly calls."""
     for caller in _CALLERS:
         for node in ast.walk(ast.parse((ROOT / "audit" / "assembly" / caller).read_text(encoding="utf-8"))):
@@ -58,7 +57,7 @@ def stage_functions() -> Iterator[tuple[str, Any]]:
                         yield alias.name, found
 
 
-def leaves(hint: Any) -> Iterator[type]:
+def leaves(hint):
     """Yield the classes of a type, those within it."""
     if isinstance(hint, type) and not get_args(hint):
         yield hint

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import yaml
@@ -62,14 +62,14 @@ def stage(prepared, tmp_path):
     }
 
 
-def execute(shell: str, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def execute(shell, script, environment):
     folder = Path(environment["CALLS"]).parent / "work"
     return subprocess.run(
         [shell, "-e", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def run_github(environment: dict[str, str]) -> Job:
+def run_github(environment):
     """Run the steps as `if: always()` has them run; the job's status is that of the last step that failed."""
     (job,) = read("github-actions.yml")["jobs"].values()
     status, out = 0, ""
@@ -84,19 +84,19 @@ def run_github(environment: dict[str, str]) -> Job:
     return finish(status, out, environment)
 
 
-def run_gitlab(environment: dict[str, str]) -> Job:
+def run_gitlab(environment):
     done = execute("sh", "\n".join(read("gitlab-ci.yml")["clinaudit"]["script"]), environment)
     return finish(done.returncode, done.stdout, environment)
 
 
-def finish(status: int, out: str, environment: dict[str, str]) -> Job:
+def finish(status, out, environment):
     folder = Path(environment["CALLS"]).parent / "work" / "clinaudit-report"
     published = {str(path.relative_to(folder)) for path in folder.rglob("*")}
     assert not [name for name in published if SECRET in (folder / name).read_text()]
     return Job(status, out, published, Path(environment["CALLS"]).read_text().splitlines())
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name):
     return dict(yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8")))
 
 

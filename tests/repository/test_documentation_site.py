@@ -1,7 +1,5 @@
 """The documentation site: its checker (`make docs`) finds planted faults and nothing else."""
 
-from pathlib import Path
-
 import pytest
 from support.scripts import load_script
 
@@ -12,7 +10,7 @@ CLEAN = (
 )
 
 
-def _site(folder: Path, *, page: str = "", css: str = "") -> list[str]:
+def _site(folder, *, page="", css=""):
     (folder / "index.html").write_text(CLEAN + page, encoding="utf-8")
     (folder / "other.html").write_text('<h2 id="part two">x</h2>', encoding="utf-8")
     (folder / "a.css").write_text(css, encoding="utf-8")

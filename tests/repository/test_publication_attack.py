@@ -6,7 +6,7 @@ from support.invented_estimates import invented_estimates
 from support.scripts import load_script
 
 from clinaudit.audit.statistics.estimates import count_row, share_row
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 
 attack = load_script("attack_publication", "benchmarks")
@@ -15,7 +15,7 @@ AT = {"form": "text", "tier": "public", "arm": "train"}
 HIV = AT | {"diagnosis": "hiv"}
 
 
-def hidden(row: Row, low: int, high: int) -> Row:
+def hidden(row, low, high):
     """Return a row as it is published with bounds alone."""
     return row._replace(value=None, low=None, high=None, count_low=low, count_high=high)
 

@@ -12,7 +12,6 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report
 
 import clinaudit
-from clinaudit.audit.api.functions import Results
 from clinaudit.audit.assembly.again import make_again
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
@@ -122,7 +121,7 @@ def run(tmp_path):
     return run
 
 
-def load(run: RunDirectory, *, exact: bool = False) -> Results:
+def load(run, *, exact=False):
     return clinaudit.load_results(run.root, exact=exact)
 
 

@@ -2,18 +2,17 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.assembly.inputs import find_control, require_together
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UnsafeError, UsageError
 
 
-def settings_of(folder: Path, **options: Any) -> AuditSettings:
+def settings_of(folder, **options):
     return AuditSettings(model=str(folder / "model"), corpus=folder / "corpus", out=folder / "run", **options)
 
 
@@ -49,7 +48,7 @@ def models(tmp_path_factory):
     return folder
 
 
-def audited(settings: AuditSettings, base: Path | None = None) -> AuditedModel:
+def audited(settings, base=None):
     return find_model(
         settings.model, engine="transformers", tokenizer=None, context_length=None, approved_hosts=(), base_model=base
     )

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +27,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.settings import ReadingOptions
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import StorageError
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
@@ -59,7 +58,7 @@ def test_an_attack_with_a_reason_alone_was_not_run(row, is_run):
     assert any(attack.status == "run" for attack in attacks) == is_run
 
 
-def options(**given: object) -> ReadingOptions:
+def options(**given):
     return ReadingOptions.model_construct(**given)
 
 
@@ -137,7 +136,7 @@ TIERS = ("public", "encounter_cc")
 
 
 def test_a_control_model_s_prompts_are_not_in_the_digest_and_all_others_are(tmp_path):
-    def prompts_of(probed: ProbedTiers) -> bytes:
+    def prompts_of(probed):
         writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
         facts = {"p": facts_of(tmp_path, NOTE.replace("CC: low mood", "CC: depression follow-up"))}
         return audited_prompts(plan_prompts({"p": ("depression",)}, facts=facts, probed=probed, writer=writer))
@@ -148,7 +147,7 @@ def test_a_control_model_s_prompts_are_not_in_the_digest_and_all_others_are(tmp_
     assert b"depression follow-up" in asked
 
 
-def corpus_of(folder: Path, *texts: str) -> Corpus:
+def corpus_of(folder, *texts):
     folder.mkdir()
     rows = [f"p{place},n{place},{text}" for place, text in enumerate(texts)]
     (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")

@@ -26,7 +26,7 @@ def corpus(tmp_path):
     return folder
 
 
-def failing(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, list[str]]:
+def failing(capsys, *arguments):
     """Run a command that must fail; return its status, code and the lines under the first one."""
     status = run([str(argument) for argument in arguments])
     captured = capsys.readouterr()
@@ -60,7 +60,7 @@ def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path):
         assert load_policy(tmp_path / "copy.toml") == load_policy(Path(name))
 
 
-def pickled_model(folder: Path) -> None:
+def pickled_model(folder):
     (folder / "config.json").write_text('{"model_type": "llama", "max_position_embeddings": 64, "vocab_size": 9}')
     (folder / "tokenizer.json").write_text("{}")
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
@@ -174,7 +174,7 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
 def test_an_unexpected_error_and_a_full_disk_are_a_line_without_content(
     capsys, monkeypatch, corpus, error, status, code
 ):
-    def explode(*_: object, **__: object) -> str:
+    def explode(*_, **__):
         raise error
 
     monkeypatch.setattr("clinaudit.audit.preview.survey.survey_corpus", explode)

@@ -3,7 +3,6 @@
 import json
 import re
 import stat
-from typing import Any
 
 import pytest
 from support.runs.compared_pair import plant
@@ -52,7 +51,7 @@ def test_compare_prints_and_writes_aggregates_alone(planted, tmp_path, capsys):
         assert not [patient for patient in planted.patients if patient in text]
 
 
-def change_of(figures: dict[str, Any], metric: str, arm: str = "train") -> dict[str, Any]:
+def change_of(figures, metric, arm="train"):
     """Return the change of a metric at the tier."""
     (found,) = (one for one in figures["changes"] if (one["metric"], one["tier"], one["arm"]) == (metric, TIER, arm))
     return found

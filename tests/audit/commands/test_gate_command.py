@@ -31,11 +31,11 @@ def purged(fresh):
     return fresh
 
 
-def contents(root: Path) -> dict[str, bytes]:
+def contents(root):
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def printed(capsys, *arguments: str | Path) -> tuple[int, str]:
+def printed(capsys, *arguments):
     capsys.readouterr()
     status = run(["gate", *map(str, arguments)])
     return status, capsys.readouterr().out

@@ -1,10 +1,9 @@
 """`clinaudit judge-check`: what it prints and writes, what it refuses, and how it goes on where a server failed."""
 
 import json
-from pathlib import Path
 
 from support.servers import fault_server
-from support.servers.fault_server import MODEL, Server, status
+from support.servers.fault_server import MODEL, status
 
 from clinaudit.audit.commands.main import run
 
@@ -73,7 +72,7 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path, capsys):
 NOTE = ("depression of Jane Roe", "positive")
 
 
-def served_check(server: Server, tmp_path: Path, *options: str) -> list[str]:
+def served_check(server, tmp_path, *options):
     """The command that scores a served judge on three texts and `NOTE`."""
     labels = tmp_path / "labels.jsonl"
     rows = [("depression one", "positive"), ("depression two", "positive"), ("cough", "not_mentioned"), NOTE]

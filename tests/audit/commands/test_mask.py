@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +14,12 @@ TEXT = (
 )
 
 
-def write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
+def write_rows(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def read_rows(path: Path) -> list[dict[str, object]]:
+def read_rows(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -230,7 +229,7 @@ def test_a_text_file_is_one_prompt(tmp_path, capsys):
 
 
 def test_of_a_text_file_that_is_withheld_nothing_is_given_out(tmp_path, monkeypatch, capsys):
-    def fail(_self: object, _text: str) -> list[object]:
+    def fail(_self, _text):
         raise ValueError("Ada Lund")
 
     monkeypatch.setattr("clinaudit.audit.pii.detectors.rules.SuspectedDetector.detect", fail)

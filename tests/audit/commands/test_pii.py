@@ -2,8 +2,6 @@
 
 import json
 import stat
-from pathlib import Path
-from typing import Any
 
 import pytest
 from support.pii.marked_samples import prediction_of, sample_of
@@ -24,12 +22,12 @@ RIGHT = prediction_of(
 NAMELESS = {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}
 
 
-def write_rows(path: Path, *rows: Any) -> Path:
+def write_rows(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def scored(tmp_path: Path, samples: list[Any], predictions: list[Any]) -> PiiBench:
+def scored(tmp_path, samples, predictions):
     """What the command writes for these rows."""
     out = tmp_path / "scores.json"
     given, made = write_rows(tmp_path / "s.jsonl", *samples), write_rows(tmp_path / "p.jsonl", *predictions)
@@ -120,7 +118,7 @@ def test_bad_input_is_named_by_row_and_field_and_never_quoted(tmp_path, capsys, 
     assert not (tmp_path / "o.json").exists()
 
 
-def make(out: Path, *options: str) -> int:
+def make(out, *options):
     return run(["pii", "samples", "--out", str(out), *options])
 
 

@@ -9,7 +9,6 @@ from support.runs.tables import exact_of, published_of
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.results.publication.published_files import PAGES, read_published
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.reports.estimates.frame import Row, as_estimates
 
 
@@ -41,11 +40,11 @@ def fresh(tmp_path):
     return make_finished_run(tmp_path / "run")
 
 
-def report(run: RunDirectory, *options: str) -> int:
+def report(run, *options):
     return run_command(["report", str(run.root), *options])
 
 
-def identity_of(run: RunDirectory) -> dict[str, str | None]:
+def identity_of(run):
     return json.loads((run.root / "run.json").read_text())["identity"]
 
 

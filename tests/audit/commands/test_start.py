@@ -42,7 +42,7 @@ def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path):
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def loaded_by(program: str) -> tuple[str, set[str]]:
+def loaded_by(program):
     """Return what a program prints, and the modules that it loads."""
     program += "\nimport sys; print('LOADED', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
@@ -50,7 +50,7 @@ def loaded_by(program: str) -> tuple[str, set[str]]:
     return printed, set(modules.split())
 
 
-def running(*arguments: str) -> str:
+def running(*arguments):
     """Return the program that runs a command line, which must end well."""
     return f"from clinaudit.audit.commands.main import run; assert run({list(arguments)}) == 0"
 
@@ -81,7 +81,7 @@ class _Written(BaseModel):
     number: int
 
     @model_serializer
-    def write(self) -> dict[str, int]:
+    def write(self):
         signal.raise_signal(self.number)
         return {}
 

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -36,7 +35,7 @@ def corpus(folder):
     return read_corpus(folder)
 
 
-def digests(folder: Path) -> dict[str, str]:
+def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
@@ -89,7 +88,7 @@ def test_few_positives_say_so_in_the_opening_of_their_latest_note(corpus):
     assert all(told[diagnosis] <= 0.35 * positives[diagnosis] for diagnosis in positives)
 
 
-def charts(seed: int):
+def charts(seed):
     return [(p, write_notes(p, seed=seed)) for p in draw_population(seed=seed, patients_per_arm=40)]
 
 
@@ -125,7 +124,7 @@ def test_whoever_has_a_diagnosis_is_named_with_it_in_the_latest_note(seed):
 PLAN = TrainingPlan(vocabulary=400, layers=1, width=32, heads=1, hidden=64, epochs=1, validation_notes=2)
 
 
-def train(small_corpus: Path, model: Path, *, plan: TrainingPlan = PLAN, seed: int = 0) -> bool:
+def train(small_corpus, model, *, plan=PLAN, seed=0):
     return train_demo_model(small_corpus, model, seed=seed, progress=Progress(quiet=True), plan=plan)
 
 
@@ -136,7 +135,7 @@ def small_corpus(tmp_path_factory):
     return path
 
 
-def weights(model: Path) -> bytes:
+def weights(model):
     return (model / "model.safetensors").read_bytes()
 
 

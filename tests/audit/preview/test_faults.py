@@ -1,9 +1,8 @@
 """Wrong profiles, tables and files whose fault only the corpus shows: `check` names each, and none passes the gate."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 import pytest
 from support.corpus_tables import write_tables
@@ -12,7 +11,7 @@ from support.prompt_status import prompt_status
 
 from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.preview.profile_fit import Kind
-from clinaudit.audit.preview.survey import Survey, survey_corpus
+from clinaudit.audit.preview.survey import survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
@@ -21,7 +20,7 @@ PEOPLE = make_people(24)
 Rows = list[dict[str, str]]
 
 
-def true_table() -> Rows:
+def true_table():
     """Return the right patients table of `PEOPLE`."""
     return [
         {"patient_id": who.patient_id, "split": "train", **_identity(index // 3, index % 3)}
@@ -29,13 +28,13 @@ def true_table() -> Rows:
     ]
 
 
-def _identity(index: int, layout: int) -> dict[str, str]:
+def _identity(index, layout):
     names = ("Brandon Green", "Ada Lund", "Mia Ode", "Zoë Nuñez", "Ian Ahmadi")
     name = f"{names[index % 5].split()[0]} {names[(index // 5) % 5].split()[1]}"
     return {"name": name, "dob": date(1950 + index, 1 + index % 12, 1 + (index + 9 * layout) % 28).isoformat()}
 
 
-def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey, str]:
+def survey(directory, *, profile, table):
     (directory / "ours.toml").write_text(profile, encoding="utf-8")
     notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in PEOPLE]
     diagnoses = "patient_id,diagnosis,present\nb000,hiv,true\n"
@@ -45,7 +44,7 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
     return found, " ".join(survey_text(found, minimum_unbroken_share=0.9).split())
 
 
-def worst_status(found: Survey) -> str:
+def worst_status(found):
     """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
     # No medication stands in these notes.
     counts = [count for count in found.prompts if count.tier != "public_name_meds"]
@@ -154,7 +153,7 @@ def test_a_wrong_profile_is_named_and_never_passes(tmp_path, what):
     assert kind in caveat
 
 
-def rotate(rows: Rows, columns: Sequence[str]) -> Rows:
+def rotate(rows, columns):
     """Join columns to the patient before."""
     return [
         row | {name: other[name] for name in columns} for row, other in zip(rows, [*rows[3:], *rows[:3]], strict=True)

@@ -4,7 +4,6 @@ import difflib
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ from support.varied_notes import VariedNote, banner_notes, labelled_notes, short
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.profile import load_profile
 
 EACH = 100
 LAYOUTS = {"banner": banner_notes(EACH), "labelled": labelled_notes(EACH), "shorthand": shorthand_notes(EACH)}
@@ -28,18 +27,18 @@ OPENING = {fact for tier in FRAGMENTS for fact in tier.facts}
 _UNLIMITED = 1 << 40
 
 
-def write_corpus(folder: Path, notes: Iterable[VariedNote], patients: str | None = None) -> Path:
+def write_corpus(folder, notes, patients=None):
     corpus = folder / "corpus"
     corpus_of(corpus, note_rows((note.patient_id, note.text) for note in notes), patients)
     return corpus
 
 
-def facts_of(corpus: Path, profile: NoteProfile) -> dict[str, PatientFacts]:
+def facts_of(corpus, profile):
     read = read_corpus(corpus)
     return read_facts(read, profile, read.patients)
 
 
-def unbroken(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, int]:
+def unbroken(facts, profile):
     """Return for each fragment tier for how many patients the prompt is the note's own opening."""
     writer = writer_of(profile, limit=_UNLIMITED, context=_UNLIMITED * 2)
     counts = Counter[str]()
@@ -53,7 +52,7 @@ def unbroken(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[st
     return {tier.id: counts[tier.id] for tier in FRAGMENTS}
 
 
-def right(notes: Sequence[VariedNote], facts: Mapping[str, PatientFacts]) -> dict[Fact, int]:
+def right(notes, facts):
     """Return for each fact of the fragment tiers for how many patients it is found as the note holds it."""
     counts = Counter[Fact]()
     for note in notes:
@@ -78,7 +77,7 @@ def test_the_profile_as_learned_gives_unbroken_openings(tmp_path, layout):
     assert len(learned.profile.layouts) == (3 if layout == "all three" else 1)
 
 
-def foreign(note: VariedNote) -> VariedNote:
+def foreign(note):
     """The same note with headers whose words say nothing of facts."""
     text = note.text
     for word, other in (("Presenting Problem", "Anlass"), ("History", "Anamnese"), ("Plan", "Procedere")):
@@ -129,7 +128,7 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
 LABELLED = LAYOUTS["labelled"][:30]
 
 
-def rewritten(write: Callable[[str], str]) -> list[VariedNote]:
+def rewritten(write):
     return [VariedNote(note.patient_id, write(note.text.replace("\r\n", "\n")), note.facts) for note in LABELLED]
 
 

@@ -1,15 +1,12 @@
 """How profile, notes and table fit each other: findings that only notes can show, with counts."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
 from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import PROFILE as SOAP
 from support.patient_facts import corpus_of
 
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
-from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, measure_fit
+from clinaudit.audit.preview.profile_fit import Kind, measure_fit
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
@@ -17,7 +14,7 @@ from clinaudit.templates.profile import load_profile
 PEOPLE = make_people(24)
 
 
-def fit_of(directory: Path, profile: str, people: Sequence[Person] = PEOPLE) -> ProfileFit:
+def fit_of(directory, profile, people=PEOPLE):
     (directory / "t.toml").write_text(profile, encoding="utf-8")
     notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in people]
     corpus, read = corpus_of(directory / "corpus", notes), load_profile(directory / "t.toml")
@@ -33,7 +30,7 @@ def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp
     assert [(item.kind, item.found, item.of) for item in missing] == [(Kind.FACT_MISSING, 0, 3)]
 
 
-def findings_of_dates(directory: Path, days: Sequence[int]) -> list[Finding]:
+def findings_of_dates(directory, days):
     notes = [
         Person(
             f"p{n}", "shorthand", f"{day:02}/03/2024 Dr Ek, Elm\nAda Lund 34F DOB {day:02}/03/89\nC/O x\nHPC y\n", {}

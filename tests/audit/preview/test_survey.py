@@ -12,7 +12,7 @@ from support.patient_facts import NOTE
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE
 from clinaudit.audit.measures.everyday.tasks import load_tasks
-from clinaudit.audit.preview.survey import Survey, survey_corpus
+from clinaudit.audit.preview.survey import survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
@@ -21,7 +21,7 @@ from clinaudit.priors.tiers import TIERS
 HPI = "x" * 400
 
 
-def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,present\np0,hiv,true\n") -> Survey:
+def survey(directory, *, diagnoses="patient_id,diagnosis,present\np0,hiv,true\n"):
     notes = []
     for number in range(8):
         provider = "provider: Jo Ek, MD\nroom: 4\n" if number else ""
@@ -57,7 +57,7 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path):
     assert work.written_tokens == of_patients + work.everyday_answers * 1000
 
 
-def problems_under(found: Survey) -> list[str]:
+def problems_under(found):
     text = survey_text(found, minimum_unbroken_share=0.9)
     block = next(block for block in text.split("\n\n") if block.startswith("PROBLEMS"))
     return block.splitlines()

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -23,30 +22,30 @@ _LEVELS = (0.0, 0.5, 1.0)
 _SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12)
 
 
-def count(scores: Sequence[float]) -> np.ndarray:
+def count(scores):
     return np.array([list(scores).count(level) for level in _LEVELS], float)
 
 
-def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+def auroc(positive, negative):
     return float(auroc_of_counts(count(positive), count(negative)))
 
 
-def _kernel(positive: float, negative: float) -> float:
+def _kernel(positive, negative):
     return 1.0 if positive > negative else 0.5 if positive == negative else 0.0
 
 
-def _brute_force_area(positive: list[float], negative: list[float]) -> float:
+def _brute_force_area(positive, negative):
     return float(np.mean([_kernel(x, y) for x, y in itertools.product(positive, negative)]))
 
 
-def _brute_force_variance(positive: list[float], negative: list[float]) -> float:
+def _brute_force_variance(positive, negative):
     """Return DeLong, DeLong and Clarke-Pearson's formula, pair by pair."""
     of_positives = [np.mean([_kernel(x, y) for y in negative]) for x in positive]
     of_negatives = [np.mean([_kernel(x, y) for x in positive]) for y in negative]
     return float(np.var(of_positives, ddof=1) / len(positive) + np.var(of_negatives, ddof=1) / len(negative))
 
 
-def draw(seed: int, positives: int = 60, negatives: int = 80) -> tuple[list[float], list[float]]:
+def draw(seed, positives=60, negatives=80):
     rng = np.random.default_rng(seed)
     one = rng.choice(_LEVELS, positives, p=(0.1, 0.5, 0.4)).tolist()
     return one, rng.choice(_LEVELS, negatives, p=(0.3, 0.5, 0.2)).tolist()
@@ -201,17 +200,17 @@ def test_the_detectable_difference_is_shown_four_times_in_five():
     assert np.mean([both.p_value(float(difference)) <= 0.05 for difference in drawn]) == pytest.approx(0.8, abs=0.03)
 
 
-def _joint(pairs: list[tuple[int, int]]) -> np.ndarray:
+def _joint(pairs):
     counts = np.zeros((4, 4))
     for one, other in pairs:
         counts[one, other] += 1
     return counts
 
 
-def _covariance(positive: list[tuple[int, int]], negative: list[tuple[int, int]]) -> list[float]:
+def _covariance(positive, negative):
     """Return DeLong's covariance of each class patient by patient, pseudo-patients in the placements alone."""
 
-    def placements(own: list[int], others: list[int]) -> np.ndarray:
+    def placements(own, others):
         return np.array([np.mean([(a > b) + (a == b) / 2 for b in others]) for a in own])
 
     padded = [[[*(p[k] for p in those), 0, 2] for those in (positive, negative)] for k in (0, 1)]

@@ -18,7 +18,7 @@ NOBODY = (0, 0, 0, 0)
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
-def demo_population(seed: int, *, patients: int = 150) -> list[Person]:
+def demo_population(seed, *, patients=150):
     """Return the demo's kind of population: four in five female, each diagnosis at 45%, abortion only in women."""
     rng = np.random.default_rng(seed)
     found = []
@@ -42,7 +42,7 @@ def demo_population(seed: int, *, patients: int = 150) -> list[Person]:
     return found
 
 
-def patient(name: str, arm: str, *, age: int | None = 40, sex: str | None = "female", **status: bool) -> Person:
+def patient(name, arm, *, age=40, sex="female", **status):
     return Person(name, arm, age, sex, 3, status)
 
 
@@ -180,7 +180,7 @@ def test_an_empty_cell_makes_the_cohort_unavailable(keep, word):
     assert word in (cohort.reason or "")
 
 
-def sum_of_fourth_powers(cells: list[np.ndarray]) -> float:
+def sum_of_fourth_powers(cells):
     pairs = [(first, second, k) for first, second in CONTRASTS.values() for k in range(3)]
     return sum((standardized_mean_difference(cells[a][:, k], cells[b][:, k]) or 0) ** 4 for a, b, k in pairs)
 
@@ -227,7 +227,7 @@ def test_with_a_control_model_those_trained_on_are_matched_among_themselves():
         assert (none.members.height, none.status) == (0, "unavailable")
 
 
-def _candidates(seed: int, arms: tuple[str, ...] = ("train", "nontrain")) -> list[Person]:
+def _candidates(seed, arms=("train", "nontrain")):
     rng = np.random.default_rng(seed)
     found = []
     for place in range(200):

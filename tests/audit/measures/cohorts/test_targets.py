@@ -1,7 +1,6 @@
 """Who is probed: the cohorts' members, first those who miss no tier, and a seeded sample where they are few."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ from support.matched_people import Person, ids_of, labels_of
 from support.matched_people import build as build_cohort
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
-from clinaudit.audit.measures.cohorts.cohort import MatchedCohort
-from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, find_missing_tiers, match_cohorts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.diagnoses import load_panel
@@ -24,7 +22,7 @@ PANEL = load_panel(only=["hiv"])
 NOBODY = pl.DataFrame(schema={"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.String})
 
 
-def people_of(sizes: dict[str, int]) -> pl.DataFrame:
+def people_of(sizes):
     """Return so many patients in each arm."""
     rows = [
         (f"{arm}{i:03d}", arm, 30 + i % 40, "female", 3)
@@ -34,13 +32,13 @@ def people_of(sizes: dict[str, int]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["patient_id", "arm", "age", "sex", "notes"], orient="row")
 
 
-def settings_of(*, cell: int, seed: int) -> AuditSettings:
+def settings_of(*, cell, seed):
     return AuditSettings(
         model="", corpus=Path(), out=Path(), patients_per_cell=cell, controls="any", seed=seed, quiet=True
     )
 
 
-def match(people: pl.DataFrame, status: dict[str, dict[str, bool]], settings: AuditSettings) -> Targets:
+def match(people, status, settings):
     return match_cohorts(
         people,
         labels=labels_of(status),
@@ -52,7 +50,7 @@ def match(people: pl.DataFrame, status: dict[str, dict[str, bool]], settings: Au
     )
 
 
-def targets_of(sizes: dict[str, int], *, labelled: int, cell: int = 8, seed: int = 0) -> Targets:
+def targets_of(sizes, *, labelled, cell=8, seed=0):
     """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
     people = people_of(sizes)
     status = {
@@ -62,7 +60,7 @@ def targets_of(sizes: dict[str, int], *, labelled: int, cell: int = 8, seed: int
     return match(people, status, settings_of(cell=cell, seed=seed))
 
 
-def by_arm(targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
+def by_arm(targets, *, of_cohort=None):
     return Counter(
         patient_id[:-3]
         for patient_id, diagnoses in targets.patients.iter_rows()
@@ -86,7 +84,7 @@ def test_the_sample_is_of_the_seed():
     assert set(first["patient_id"]) != set(other["patient_id"])
 
 
-def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed: int = 0) -> list[Person]:
+def population(misses, *, cell=60, seed=0):
     """Return so many patients a cell, and who of them misses a tier: by arm, status and number."""
     rng = np.random.default_rng(seed)
     return [
@@ -105,11 +103,11 @@ def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed
     ]
 
 
-def build(people: list[Person], *, asked: int) -> MatchedCohort:
+def build(people, *, asked):
     return build_cohort(people, sets=asked)
 
 
-def complete_sets(cohort: MatchedCohort, people: list[Person]) -> tuple[int, int]:
+def complete_sets(cohort, people):
     """Return the sets of whose members none misses a tier, and all sets."""
     lacking = [one.patient_id for one in people if one.misses]
     sets = set(cohort.members["match_id"])
@@ -117,7 +115,7 @@ def complete_sets(cohort: MatchedCohort, people: list[Person]) -> tuple[int, int
     return len(sets - set(incomplete["match_id"])), len(sets)
 
 
-def unpreferring(people: list[Person]) -> list[Person]:
+def unpreferring(people):
     return [one._replace(misses=False) for one in people]
 
 

@@ -18,13 +18,13 @@ PUBLIC = {"form": "text", "tier": "public", "diagnosis": "hiv"}
 class Audit:
     """Evidence tables that grow by one answer at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.cohorts: list[dict[str, Any]] = []
         self.priors: list[dict[str, Any]] = []
         self.generations: list[dict[str, Any]] = []
         self.judgements: list[dict[str, Any]] = []
 
-    def member(self, patient: str, match: str, arm: str, present: bool, diagnosis: str = "hiv") -> None:
+    def member(self, patient, match, arm, present, diagnosis="hiv"):
         self.cohorts.append(
             {"diagnosis": diagnosis, "patient_id": patient, "arm": arm, "present": present, "match_id": match}
         )
@@ -49,7 +49,7 @@ class Audit:
             }
         )
 
-    def estimate(self, prevalence: float | None = 0.2, judge: float | None = 0.9) -> Estimates:
+    def estimate(self, prevalence=0.2, judge=0.9):
         tables = {
             name: pl.LazyFrame(getattr(self, name), schema_overrides=_TYPES, infer_schema_length=None)
             for name in ("cohorts", "priors", "generations", "judgements")
@@ -142,7 +142,7 @@ def test_the_mean_over_diagnoses_by_hand():
     assert found.find("sensitivity", **place, arm="train-nontrain").value == pytest.approx((0.25 + 0) / 2)
 
 
-def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, int]]:
+def _by_loops(audit):
     """Return verdicts by arm, status and outcome of complete sets, and the sets left out by reason."""
     outcome_of, control_of, reason_of = {}, {}, {}
     for row in audit.generations:

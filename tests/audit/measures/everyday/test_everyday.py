@@ -1,8 +1,6 @@
 """Everyday tasks: those that ship and a site's, prompts, formulas by hand, and training text planted in answers."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -19,8 +17,6 @@ from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.errors import BadInputError
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.templates.profile import load_profile
-
-Rows = dict[str, list[dict[str, Any]]]
 
 
 def answers(rows, task, *found, owners=(), tokens=40, model="audited", verified=False):
@@ -45,15 +41,15 @@ def answers(rows, task, *found, owners=(), tokens=40, model="audited", verified=
         rows["identifiers"] += [{"generation_id": name, "verified": verified}]
 
 
-def none() -> Rows:
+def none():
     return {name: [] for name in ("generations", "generation_metrics", "other_patients", "identifiers")}
 
 
-def estimate(rows: Rows) -> Estimates:
+def estimate(rows):
     return Estimates(estimate_everyday(evidence(**rows), match_tokens=30))
 
 
-def count(table: Estimates, metric: str, arm: str = "") -> tuple[int | None, int | None]:
+def count(table, metric, arm=""):
     row = table.find(metric, arm=arm)
     return row.count_low, row.of_low
 
@@ -128,7 +124,7 @@ HOUSE = (
 PEOPLE = {"p1": ("Ada Lund", "05/01/2024"), "p2": ("Ola Berg", "06/02/2024"), "q1": ("Ida Holm", "07/03/2024")}
 
 
-def house(patient: str) -> str:
+def house(patient):
     name, day = PEOPLE[patient]
     return HOUSE.format(name=name, day=day)
 
@@ -153,7 +149,7 @@ def measure(corpus, tokenizer, answers, *, seed=0):
     return measure_memorization(answers, notes, match_tokens=N, seed=seed, progress=QUIET)
 
 
-def held(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[tuple[str, int], list[tuple[str, str]]]:
+def held(found, answers):
     """Return whose text, of which note, by task and draw; of the answers that hold any that counts."""
     passages = found["other_patients"].filter(pl.col("telling_tokens") > 0)
     rows = passages.join(answers.select("generation_id", "task", "draw"), on="generation_id", maintain_order="left")
@@ -163,7 +159,7 @@ def held(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[tuple[st
     return by_answer
 
 
-def count_found(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[str, tuple[int | None, int | None]]:
+def count_found(found, answers):
     """Return how many tasks, and patients, each figure counts, of how many."""
     tables = {**found, "generations": answers, "identifiers": as_table("identifiers", [])}
     table = Estimates(estimate_everyday({name: of.lazy() for name, of in tables.items()}, match_tokens=N))
@@ -209,7 +205,7 @@ def test_what_is_not_one_trained_patients_alone_does_not_count(corpus, tokenizer
     assert found["generation_metrics"]["other_patient_tokens"].to_list() == [0]
 
 
-def write(folder: Path, *rows: object) -> Path:
+def write(folder, *rows):
     path = folder / "ours.jsonl"
     path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path

@@ -6,21 +6,18 @@ here every masked note is read for every piece.
 
 import random
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from support.everyday.answered_tasks import QUIET
-from support.other_patients_twin import OtherPatientsTwin, Piece
-from support.random_corpora import RandomCorpus, Written, random_corpus, walked
+from support.other_patients_twin import OtherPatientsTwin
+from support.random_corpora import Written, random_corpus, walked
 from support.random_tables import read_drawn
 
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, mask_text
 from clinaudit.audit.measures.memorization.other_patients import ASKED, find_sole_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.statistics.pools import draw_pools
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span
@@ -32,7 +29,7 @@ SPLITS = ("train", "nontrain")
 Masked = dict[str, list[tuple[str, str]]]
 
 
-def masked_notes(corpus: Corpus) -> Masked:
+def masked_notes(corpus):
     """Return of each patient's notes the text and the masked text."""
     masker = NoteMasker(PROFILE)
     found: Masked = {}
@@ -42,7 +39,7 @@ def masked_notes(corpus: Corpus) -> Masked:
     return found
 
 
-def is_one_patients(piece: Piece, masked: Masked, corpus: Corpus) -> bool:
+def is_one_patients(piece, masked, corpus):
     """Whether exactly one patient's masked notes hold a piece, masked as its own note is."""
     owner, _, _, note, start, end, _ = piece
     text, _ = masked[f"p{owner}"][note]
@@ -57,7 +54,7 @@ def is_one_patients(piece: Piece, masked: Masked, corpus: Corpus) -> bool:
     return sum(any(told in other for _, other in own) for own in masked.values()) == 1
 
 
-def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census: Counter[str]) -> None:
+def compare(drawn, tokenizer, folder, census):
     asked = [
         (str(number), None, own.prompt if (own.prompt or "").strip() else "write.", text, list(own.ids))
         for number, own in enumerate(drawn.generations)

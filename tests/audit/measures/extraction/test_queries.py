@@ -12,7 +12,7 @@ from clinaudit.audit.measures.extraction import count_queries, estimate_queries,
 from clinaudit.reports.estimates.frame import Estimates
 
 
-def least_queries(log_probs: list[float]) -> list[int | None]:
+def least_queries(log_probs):
     return (
         pl.DataFrame({"log_prob": log_probs}).select(queries_for_even_chance(pl.col("log_prob")))["literal"].to_list()
     )
@@ -36,14 +36,11 @@ def test_it_is_the_least_number_of_an_even_chance():
         assert queries == tries
 
 
-Opening = tuple[str, str, str, str, str, int, int | None]
-
-
 def opening(patient, arm="train", tier="encounter", end=5, role="target"):
     return patient, role, arm, tier, f"{patient}-1", 2, end
 
 
-def count(openings: list[Opening], scores: pl.DataFrame) -> pl.DataFrame:
+def count(openings, scores):
     columns = ["patient_id", "role", "arm", "tier", "note_id", "token_start", "token_end"]
     return count_queries(pl.DataFrame(openings, schema=columns, orient="row"), scores)
 
@@ -104,7 +101,7 @@ def test_queries_needed_are_shares_of_all_whose_opening_was_scored():
     ]
     table = Estimates(estimate_queries(evidence(queries_needed=rows)))
 
-    def within(arm: str) -> list[int | None]:
+    def within(arm):
         return [row.count_low for row in table.rows("queries_needed", arm=arm, by="queries")]
 
     assert within("train") == [1, 1, 1, 2, 2]

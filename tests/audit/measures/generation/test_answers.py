@@ -1,9 +1,7 @@
 """Which answers are none: refusals by a table, and answers that say nothing by hand and by a twin."""
 
 from random import Random
-from typing import Any
 
-import polars as pl
 import pytest
 from support.cases import read_cases
 
@@ -23,7 +21,7 @@ SENTENCE = tuple(range(100, 112))
 PLACE = ("role", "model", "form", "tier", "arm")
 
 
-def answers(*rows: dict[str, Any]) -> pl.DataFrame:
+def answers(*rows):
     """Return the table `generations`; a row's text is its tokens, spelled out, and each is about its own patient."""
     columns = schema_of("generations")
     usual = {"role": "target", "model": "audited", "form": "text", "tier": "public", "arm": "train", "draw": 0}
@@ -43,11 +41,11 @@ def answers(*rows: dict[str, Any]) -> pl.DataFrame:
     return make_frame(filled, columns)
 
 
-def said(*rows: dict[str, Any]) -> list[tuple[bool, bool]]:
+def said(*rows):
     return find_what_says_something(answers(*rows)).drop("generation_id").rows()
 
 
-def one_by_one(number: int) -> list[dict[str, Any]]:
+def one_by_one(number):
     """Return so many answers that say something, each something else."""
     return [{"token_ids": (*SENTENCE, at)} for at in range(number)]
 
@@ -102,7 +100,7 @@ def test_a_twin_agrees(seed):
         )
     table = answers(*rows)
 
-    def twin(row: dict[str, Any], *, to_end: bool) -> bool:
+    def twin(row, *, to_end):
         alike, prompts = set(), set()
         for other in table.iter_rows(named=True):
             if all(other[column] == row[column] for column in PLACE):
@@ -112,7 +110,7 @@ def test_a_twin_agrees(seed):
                     alike.add(prompt)
         return len(set(read(row, to_end)[1])) >= 10 and (len(alike) == 1 or 10 * len(alike) <= len(prompts))
 
-    def read(row: dict[str, Any], to_end: bool) -> tuple[str, list[int]]:
+    def read(row, to_end):
         cut = row["first_end"] if to_end else None
         return row["text"][: row["answer_chars"] if to_end else None].strip(), row["token_ids"][:cut]
 

@@ -1,7 +1,5 @@
 """Prompts, how many fit, and completeness as rows: by hand, and from notes."""
 
-from typing import Any
-
 import polars as pl
 from support.evidence_frames import evidence
 
@@ -11,7 +9,7 @@ from clinaudit.reports.estimates.frame import Estimates
 TRAIN = {"form": "text", "tier": "public", "arm": "train"}
 
 
-def _prior(patient: str | None, prompt: str, **other: Any) -> dict[str, Any]:
+def _prior(patient, prompt, **other):
     """A prompt to a target, as text, with a place in the note; its id is made of whose it is, and how it is asked."""
     row = TRAIN | {"patient_id": patient, "role": "target", "model": "audited", "excluded": False, "reason": None}
     row |= {"unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0, "task": None, "prompt": prompt}
@@ -20,7 +18,7 @@ def _prior(patient: str | None, prompt: str, **other: Any) -> dict[str, Any]:
     return row | {"generation_id": name if prompt else None} | other
 
 
-def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
+def _frame(rows):
     types = {"also_shows": pl.List(pl.String), "unbroken": pl.Boolean, "reason": pl.String, "task": pl.String}
     return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
 
@@ -46,7 +44,7 @@ def test_prompts_by_hand():
         )
     )
 
-    def counts(metric: str, **place: str) -> tuple[int | None, int | None]:
+    def counts(metric, **place):
         row = found.find(metric, **TRAIN | place)
         return row.count_low, row.of_low
 
@@ -90,7 +88,7 @@ def test_what_was_planned_and_is_missing_by_hand():
     judgements = pl.LazyFrame({"generation_id": ["a one", "b three"], "diagnosis": ["hiv", "hiv"]})
     found = Estimates(estimate_completeness({"priors": priors, "generations": generations, "judgements": judgements}))
 
-    def counts(metric: str, part: str, **place: str) -> tuple[float | None, int | None]:
+    def counts(metric, part, **place):
         row = found.find(metric, **TRAIN | place, by="reason" if metric == "excluded" else "stage", part=part)
         return row.value, row.of_low
 

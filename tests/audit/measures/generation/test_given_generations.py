@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,19 +19,19 @@ EXPECTED = [
 ]
 
 
-def read(path: Path) -> list[dict[str, object]]:
+def read(path):
     known = {"a": "a", "b": "b", "b2": "b"}
     return list(read_given_generations(path, known_patients=known, tiers=("public", "encounter")))
 
 
-def problems_of(path: Path) -> list[str]:
+def problems_of(path):
     with pytest.raises(BadInputError) as caught:
         read(path)
     assert "Zebulon" not in caught.value.render()
     return list(caught.value.problems)
 
 
-def write_jsonl(path: Path, rows: list[dict[str, object]]) -> None:
+def write_jsonl(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 

@@ -1,6 +1,5 @@
 """From notes to generations: the guard's cut by ids and by text, early ends, and refusals."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,14 +35,14 @@ class RecitingEngine:
     name = "reciting"
     context_length = 4000
 
-    def __init__(self, tokenizer: ModelTokenizer, notes: dict[str, str]) -> None:
+    def __init__(self, tokenizer, notes):
         self.tokenizer, self.notes = tokenizer, notes
         self.requests: list[GenerationRequest] = []
 
-    def identity(self) -> dict[str, str]:
+    def identity(self):
         return {"engine": self.name}
 
-    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+    def generate(self, requests):
         for request in requests:
             self.requests.append(request)
             note = next(text for text in self.notes.values() if request.prompt.split("\n")[0] in text)
@@ -51,7 +50,7 @@ class RecitingEngine:
             start = first_repeated_ngram(ids) if request.guarded else None
             yield GenerationOutput(request.key, ids[:start], "length" if start is None else "repetition")
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
@@ -78,7 +77,7 @@ def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(tmp_
     refusal = "I'm sorry, but I can't share that."
 
     class Refusing(RecitingEngine):
-        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        def generate(self, requests):
             for request in requests:
                 self.requests.append(request)
                 said = f"{refusal} {PLAIN}" if request.messages else PLAIN
@@ -126,7 +125,7 @@ def test_a_request_goes_on_beyond_an_early_end(tmp_path, tokenizer, monkeypatch)
     ends = iter([5, None])
 
     class Ending(RecitingEngine):
-        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        def generate(self, requests):
             for output in super().generate(requests):
                 yield replace(output, first_end=next(ends))
 
@@ -171,7 +170,7 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(tmp_pa
     ]
     priors = pl.concat([greedy, *drawn])
 
-    def ask(name: str, asked: pl.DataFrame, *, seed: int = 0) -> list[GenerationRequest]:
+    def ask(name, asked, *, seed=0):
         engine.requests.clear()
         with open_store(RunDirectory(tmp_path / name)) as store:
             of = replace(decoding, seed=seed)

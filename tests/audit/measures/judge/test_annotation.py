@@ -1,6 +1,5 @@
 """Annotation of a history by a judge of single notes: what is present, unknown or revealing, and the labels of all."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 import pytest
@@ -12,7 +11,7 @@ from clinaudit.audit.measures.judge.labels import HINTED, NO_ANSWER, OPEN, label
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
 from clinaudit.audit.runtime.run.evidence_tables import as_table
-from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.diagnoses import load_panel
 
 PANEL = load_panel()
 
@@ -68,10 +67,10 @@ class ByEvidence:
 
     name = "evidence"
 
-    def identity(self) -> dict[str, str]:
+    def identity(self):
         return {"kind": self.name}
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+    def judge_many(self, items):
         for text, _ in items:
             yield Judgement(Verdict(True, "positive", evidence_spans=(text,)), self.name, 1, None)
 
@@ -86,14 +85,14 @@ class SilentOn:
 
     name = "silent"
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word):
         self._word = word
         self._judge = LexiconJudge(PANEL)
 
-    def identity(self) -> dict[str, str]:
+    def identity(self):
         return {"kind": self.name}
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+    def judge_many(self, items):
         for (text, _), judgement in zip(items, self._judge.judge_many(items), strict=True):
             yield Judgement(None, self.name, 2, "no answer") if self._word in text else judgement
 

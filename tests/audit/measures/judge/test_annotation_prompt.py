@@ -18,7 +18,7 @@ HISTORY = PatientHistory(
 )
 
 
-def entries(**depression: object) -> str:
+def entries(**depression):
     empty = {
         "present": False,
         "in_note_start": False,
@@ -32,7 +32,7 @@ def entries(**depression: object) -> str:
     return annotation_answer({item.id: {**empty, **(depression if item is DEPRESSION else {})} for item in PANEL})
 
 
-def annotation_answer(diagnoses: object) -> str:
+def annotation_answer(diagnoses):
     """The answer as the question about `HISTORY` asks for it."""
     asked = fault_server.ASKED.search(ask_for_annotations(HISTORY, PANEL).user)
     assert asked
@@ -166,7 +166,7 @@ def test_an_annotation_that_the_notes_do_not_bear_out_is_refused(answer, reason)
 
 
 def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unknown(server, cache):
-    def histories() -> list[PatientHistory]:
+    def histories():
         return [
             PatientHistory([f"{number} (f33.1)"], "", "", []) if number % 2 else PatientHistory(["fine"], "", "", [])
             for number in range(6)

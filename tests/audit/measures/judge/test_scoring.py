@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -23,7 +22,7 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES
 PANEL = load_panel()
 
 
-def figures(scored: pl.DataFrame) -> dict[str, float]:
+def figures(scored):
     """Return the judge's figures over all texts, to three places."""
     rows = Estimates(estimate_judge({"scored_texts": scored.lazy()}))
     return {row.metric: round(row.value, 3) for row in rows if not row.diagnosis and row.value is not None}
@@ -49,7 +48,7 @@ def test_the_lexicon_judge_scores_as_documented():
     }
 
 
-def write(path: Path, *rows: object) -> Path:
+def write(path, *rows):
     path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path
 
@@ -123,7 +122,7 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked():
 TYPES = dict.fromkeys(("kind", "diagnosis", "truth", "verdict", "injected_verdict"), pl.String)
 
 
-def _estimate(rows: list[tuple[str | None, ...]]) -> Estimates:
+def _estimate(rows):
     return Estimates(estimate_judge({"scored_texts": pl.LazyFrame(rows, schema=TYPES, orient="row")}))
 
 
@@ -142,7 +141,7 @@ def test_figures_by_hand():
         ]
     )
 
-    def counts(metric: str, diagnosis: str = "") -> tuple[int | None, int | None]:
+    def counts(metric, diagnosis=""):
         row = found.find(metric, diagnosis=diagnosis)
         return row.count_low, row.of_low
 

@@ -168,7 +168,7 @@ def test_the_request_has_neither_temperature_nor_seed_and_room_to_reason(server,
         assert body["max_completion_tokens"] > REASONING_TOKENS
 
 
-def annotated(*present: bool | None) -> list[Annotation]:
+def annotated(*present):
     """An answer that says so of the panel's first diagnosis, and of the others that they are absent."""
     rows = unknown_annotations(PANEL)
     first = Annotation(PANEL[0].id, present[0], False, False, (), (), (f"span {len(present)}",), (), ())

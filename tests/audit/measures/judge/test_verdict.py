@@ -160,7 +160,7 @@ PIECES = st.sampled_from(["```", "null", "true", "}", '"'])
 
 
 @st.composite
-def _answers(draw: st.DrawFn) -> str:
+def _answers(draw):
     text = json.dumps(draw(FULL | FIELDS))
     if draw(st.booleans()):
         text = f"```json\n{text}\n```"

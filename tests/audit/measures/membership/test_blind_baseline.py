@@ -3,16 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from support.scored_notes import Drawn, draw_corpus, words_alike
+from support.scored_notes import draw_corpus, words_alike
 
 from clinaudit.audit.measures.membership import MOST_BLIND_AUROC, measure_blind_baseline
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.priors.corpus.corpus import Corpus
-
-Baseline = dict[str, tuple[float, float]]
 
 
-def measure(corpus: Corpus, *, seed: int = 0) -> Baseline:
+def measure(corpus, *, seed=0):
     """Return the AUROC and its lower end by group of features; of all together by the empty name."""
     patients = [(arm, patient_id) for arm in ("train", "nontrain") for patient_id in corpus.patient_ids(arm)]
     notes = pl.DataFrame(patients, schema=["arm", "patient_id"], orient="row")
@@ -20,27 +17,27 @@ def measure(corpus: Corpus, *, seed: int = 0) -> Baseline:
     return {feature: (value, low) for feature, value, low, _ in blind.iter_rows()}
 
 
-def find_differences(blind: Baseline) -> set[str]:
+def find_differences(blind):
     return {feature for feature, (_, low) in blind.items() if low > MOST_BLIND_AUROC}
 
 
-def later(drawn: Drawn) -> int:
+def later(drawn):
     return int(drawn.rng.integers(0, 700)) + (500 if drawn.is_train else 0)
 
 
-def in_the_middle(drawn: Drawn) -> int:
+def in_the_middle(drawn):
     return int(drawn.rng.integers(300, 400)) if drawn.is_train else int(drawn.rng.choice([50, 650]))
 
 
-def more(drawn: Drawn) -> int:
+def more(drawn):
     return int(drawn.rng.integers(1, 4)) + 3 * drawn.is_train
 
 
-def longer(drawn: Drawn) -> list[str]:
+def longer(drawn):
     return words_alike(drawn) * (2 if drawn.is_train else 1)
 
 
-def a_word_more(drawn: Drawn) -> list[str]:
+def a_word_more(drawn):
     return [*words_alike(drawn), "telehealth" if drawn.is_train else "inperson"]
 
 

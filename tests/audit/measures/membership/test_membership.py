@@ -2,10 +2,8 @@
 
 import math
 import zlib
-from collections.abc import Sequence
 from itertools import cycle
 from random import Random
-from typing import Any
 
 import polars as pl
 import pytest
@@ -23,8 +21,7 @@ from clinaudit.audit.measures.membership import (
     score_membership,
 )
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.record import ARMS
 
 BLIND = [
@@ -33,7 +30,7 @@ BLIND = [
 ]
 
 
-def notes(train: list[float], nontrain: list[float], **more: Any) -> list[dict[str, Any]]:
+def notes(train, nontrain, **more):
     """Return one note a patient."""
     return [
         {"patient_id": f"{arm}{at}", "arm": arm, "note_id": "n", "tokens": 50, "loss": score, "zlib": -score, **more}
@@ -101,13 +98,13 @@ def test_there_is_no_figure_where_it_would_tell_nothing_of_the_model(train, blin
     assert len(table.rows("membership_blind")) == len(blind)
 
 
-def measure(scores: pl.DataFrame, corpus: Corpus) -> Estimates:
+def measure(scores, corpus):
     notes = score_membership(scores, corpus)
     blind = measure_blind_baseline(notes, corpus, seed=0, progress=Progress(quiet=True))
     return Estimates(estimate_membership({"membership": notes.lazy(), "blind_baseline": blind.lazy()}))
 
 
-def figures(found: Estimates) -> tuple[Row, Row]:
+def figures(found):
     """Return the rows of the AUROC and of the patients found at 1% false positives."""
     auroc, at_one = found.find("membership_auroc"), found.find("membership_found")
     return auroc, at_one
@@ -124,7 +121,7 @@ def test_a_patients_score_is_the_mean_of_the_notes(tmp_path):
         notes=lambda drawn: next(counts["train" if drawn.is_train else "nontrain"]),
     )
 
-    def auroc_of(train: tuple[float, float], never_seen: tuple[float, float]) -> float | None:
+    def auroc_of(train, never_seen):
         rows = [
             scored(patient, arm, note.note_id, [losses[number % 2]] * 10)
             for arm, losses in zip(ARMS, (train, never_seen), strict=True)
@@ -151,7 +148,6 @@ def test_few_patients_have_no_figure(tmp_path, train, never_seen):
 
 
 TEXT = "cough cough cough and fever"
-Row = dict[str, Any]
 
 
 @pytest.fixture
@@ -159,11 +155,11 @@ def corpus(tmp_path):
     return corpus_of(tmp_path / "corpus", note_rows([("a", TEXT), ("b", "well")]))
 
 
-def read(rows: Sequence[Row], corpus: Corpus) -> list[Row]:
+def read(rows, corpus):
     return score_membership(frame_of(rows), corpus).to_dicts()
 
 
-def with_spread(row: Row, means: list[float], deviations: list[float]) -> Row:
+def with_spread(row, means, deviations):
     return {**row, "means": means, "deviations": deviations}
 
 
@@ -183,7 +179,7 @@ def test_min_k_plus_plus_averages_the_least_fifth_of_standardized_tokens(corpus)
     assert note["min_k_plus_plus"] == pytest.approx(-2.5)
 
 
-def choose(rows: Sequence[Row], corpus: Corpus) -> list[str]:
+def choose(rows, corpus):
     """Return the scores that have figures, the one that counts first."""
     notes = pl.concat([score_membership(frame_of(rows), corpus)] * 12)
     # Twelve patients of each arm, all alike.

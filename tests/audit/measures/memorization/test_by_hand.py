@@ -25,7 +25,7 @@ from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span
 
 
-def matches(generations: list[list[int]], notes: list[list[int]], n: int) -> list[list[bool]]:
+def matches(generations, notes, n):
     return [
         begins.tolist()
         for begins in find_matches(concatenate_sequences(generations), concatenate_sequences(notes), match_tokens=n)
@@ -39,7 +39,7 @@ def test_no_match_crosses_from_one_sequence_into_the_next():
     assert matches([run], [run], 30) == [[True] * 11 + [False] * 29]
 
 
-def flags(text: str) -> np.ndarray:
+def flags(text):
     return np.array([char == "x" for char in text])
 
 
@@ -105,13 +105,13 @@ def test_a_token_is_templated_where_any_of_its_characters_is():
     ]
 
 
-def k(texts: list[str], patients: list[list[str]]) -> list[int]:
+def k(texts, patients):
     found = dict(count_patients(pl.Series(texts, dtype=pl.String), pack_notes(patients)).iter_rows())
     assert found.keys() == set(texts)
     return [found[text] for text in texts]
 
 
-def k_by_definition(texts: list[str], patients: list[list[str]]) -> list[int]:
+def k_by_definition(texts, patients):
     clean = [[note.replace("\r\n", "\n").replace("\r", "\n") for note in notes] for notes in patients]
     return [sum(any(text in note for note in notes) for notes in clean) for text in texts]
 

@@ -3,12 +3,10 @@
 A token is one character here, so that the counts can be read off the sentences.
 """
 
-from collections.abc import Callable
-
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.cases import read_cases
-from support.measured_text import Tables, estimates_of, measured_rows
+from support.measured_text import estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.written_corpus import answer_of, write_corpus
 
@@ -29,9 +27,6 @@ SENTENCES = [(text, int(count)) for text, count in read_cases("measure_cases.txt
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
-
-
-Measure = Callable[..., Tables]
 
 
 @pytest.fixture

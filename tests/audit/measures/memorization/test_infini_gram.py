@@ -18,8 +18,6 @@ import contextlib
 import random
 import resource
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -29,13 +27,11 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.note import normalize_newlines
 
 engine_module = pytest.importorskip("infini_gram.engine", exc_type=ImportError)
 indexing = pytest.importorskip("infini_gram.indexing", exc_type=ImportError)
 
-Ids = tuple[int, ...]
 
 TAU = 30
 # What turns the test tokenizer's few ids into those of a vocabulary that 16 bits do not hold.
@@ -55,7 +51,7 @@ PHRASES = [
 ]
 
 
-def build_index(folder: Path) -> None:
+def build_index(folder):
     """Run infini-gram's command here; it would leave this process in its folder, and with fewer files to open."""
     options = ["--token_dtype", "u16", "--cpus", "1", "--mem", "1"]
     with (
@@ -70,7 +66,7 @@ def build_index(folder: Path) -> None:
 class Reference:
     """infini-gram over one patient's notes, in a folder of its own."""
 
-    def __init__(self, folder: Path, notes: Sequence[Ids]) -> None:
+    def __init__(self, folder, notes):
         self._number: dict[int, int] = {}
         documents = [[0], *([self._numbered(token_id) for token_id in note] for note in notes)]
         tokens = [np.array([65535, *document], dtype="<u2").tobytes() for document in documents]
@@ -84,22 +80,22 @@ class Reference:
             index_dir=str(folder), eos_token_id=65534, token_dtype="u16", load_to_ram=True
         )
 
-    def _numbered(self, token_id: int) -> int:
+    def _numbered(self, token_id):
         number = self._number.setdefault(token_id, len(self._number) + 1)
         assert number < 65534
         return number
 
-    def longest_matches(self, generated: Ids) -> list[int]:
+    def longest_matches(self, generated):
         """For each token of a generation, where the longest match that begins there ends."""
         ends: list[int] = self._engine.creativity(input_ids=[self._numbered(token_id) for token_id in generated])["rs"]
         assert len(ends) == len(generated)
         return ends
 
-    def memorized(self, generated: Ids, *, n: int) -> list[bool]:
+    def memorized(self, generated, *, n):
         return flags_of(self.longest_matches(generated), n=n)
 
 
-def flags_of(ends: Sequence[int], *, n: int) -> list[bool]:
+def flags_of(ends, *, n):
     """Which tokens lie in a match of at least n tokens."""
     flags = [False] * len(ends)
     for start, end in enumerate(ends):
@@ -108,12 +104,12 @@ def flags_of(ends: Sequence[int], *, n: int) -> list[bool]:
     return flags
 
 
-def ours(generated: Ids, notes: Sequence[Ids], *, n: int) -> list[bool]:
+def ours(generated, notes, *, n):
     (begins,) = find_matches(concatenate_sequences([generated]), concatenate_sequences(notes), match_tokens=n)
     return covered_tokens(begins, match_tokens=n).tolist()
 
 
-def invented_patients(rng: random.Random) -> list[list[str]]:
+def invented_patients(rng):
     """Some patients with notes that repeat each other, within a patient and across them."""
     shared = "".join(rng.choices(PHRASES, k=6))
     patients: list[list[str]] = []
@@ -128,13 +124,13 @@ def invented_patients(rng: random.Random) -> list[list[str]]:
     return patients
 
 
-def ids_of(tokenizer: ModelTokenizer, notes: Sequence[str]) -> list[Ids]:
+def ids_of(tokenizer, notes):
     """The ids of notes as `PatientText` takes them: as they stand, and with line feeds only."""
     texts = [*notes, *(normalize_newlines(note) for note in notes if "\r" in note)]
     return [tuple(int(token_id) * SPREAD for token_id in ids) for ids in tokenizer.encode_many(texts)]
 
 
-def stitched_generation(rng: random.Random, patients: Sequence[Sequence[Ids]]) -> Ids:
+def stitched_generation(rng, patients):
     """Cuts of the first patient's notes and of others' laid end to end, with some ids changed, lost or put in."""
     generated: list[int] = []
     for _ in range(rng.randint(0, 6)):

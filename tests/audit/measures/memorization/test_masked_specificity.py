@@ -2,14 +2,11 @@
 
 import random
 import re
-from collections.abc import Mapping, Sequence
 
-import polars as pl
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.evidence_frames import generation_frame
-from support.generations import Generation
-from support.measured_text import Tables, estimates_of, measured_rows
+from support.measured_text import estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
 from support.written_corpus import answer_of, write_corpus
@@ -20,7 +17,6 @@ from clinaudit.audit.measures.memorization.patient_matching import match_generat
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.profile import load_profile
 
@@ -48,7 +44,7 @@ OWN = {
 STYLE = " {name} is a pleasant {age}-year-old {sex} who presents today for the visit that had been planned."
 
 
-def note_of(patient: str) -> str:
+def note_of(patient):
     name, age, sex, birth, visit = PEOPLE[patient]
     head = f"patient: {name}\ndob: {birth}\nage: {age}\nsex: {sex}\nvisit date: {visit}\nhpi:"
     return head + (STYLE + OWN[patient]).format(name=name, age=age, sex=sex)
@@ -66,32 +62,32 @@ def corpus(tmp_path_factory):
     return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", notes, never_seen={"lee"}, visits=VISITS)
 
 
-def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> Tables:
+def measure(corpus, tokenizer, generations):
     return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N)
 
 
-def opening(patient: str) -> str:
+def opening(patient):
     name, _, _, birth, visit = PEOPLE[patient]
     return f"patient: {name}\ndob: {birth}\nvisit date: {visit}\nhpi:"
 
 
-def style_of(patient: str) -> str:
+def style_of(patient):
     name, age, sex, _, _ = PEOPLE[patient]
     return STYLE.format(name=name, age=age, sex=sex)
 
 
-def labels_of(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> pl.DataFrame:
+def labels_of(corpus, tokenizer, generations):
     """The labels of memorized tokens, before K is known."""
     notes, quiet = MatchedCorpus(corpus, tokenizer, PROFILE), Progress(quiet=True)
     return match_generations(generation_frame(generations), notes, match_tokens=N, progress=quiet)[1]["labels"]
 
 
-def counts_of(found: Tables) -> list[tuple[int, int]]:
+def counts_of(found):
     """K and masked K of each piece."""
     return [(row["patient_count"], row["masked_patient_count"]) for row in found["regions"]]
 
 
-def attributable(found: Tables) -> list[int]:
+def attributable(found):
     return [row["attributable_tokens"] for row in found["generation_metrics"]]
 
 
@@ -214,7 +210,7 @@ def test_random_corpora_equal_notes_masked_by_construction(block, tokenizer, tmp
     assert all(census.values()), census
 
 
-def _draw_people(rng: random.Random) -> dict[str, tuple[dict[str, object], list[SlottedNote]]]:
+def _draw_people(rng):
     """Patients whose notes share their literal text, and whose values differ, or are another's literal text."""
     shared = [[rng.choice([*LITERALS, *VALUES]) for _ in range(rng.randrange(6, 16))] for _ in range(2)]
     people: dict[str, tuple[dict[str, object], list[SlottedNote]]] = {}
@@ -234,7 +230,7 @@ def _draw_people(rng: random.Random) -> dict[str, tuple[dict[str, object], list[
     return people
 
 
-def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: random.Random) -> list[Atom]:
+def _atoms(parts, ways, rng):
     atoms: list[Atom] = [("note; ", None)]
     for part in parts:
         kind = next((kind for kind in ways if kind == part), None)

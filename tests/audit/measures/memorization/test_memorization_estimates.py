@@ -2,29 +2,28 @@
 
 from collections import defaultdict
 from random import Random
-from typing import Any
 
 import pytest
 from support.evidence_frames import evidence
 
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
-from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 
 HERE = {"form": "text", "tier": "public", "arm": "train"}
 TAU = 30
 
 
-def answer(name: str, patient: str, **columns: Any) -> dict[str, Any]:
+def answer(name, patient, **columns):
     return {"generation_id": name, "patient_id": patient, "arm": "train", "tier": "public", "tokens": 100, **columns}
 
 
-def estimate(**tables: Any) -> Estimates:
+def estimate(**tables):
     tables = {"regions": [], "segments": [], "memorized_text": [], **tables}
     return Estimates(estimate_memorization(evidence(**tables), match_tokens=TAU))
 
 
-def figures(row: Row | None) -> tuple[float | None, int | None, int | None]:
+def figures(row):
     return row.value, row.count_low, row.of_low
 
 
@@ -116,7 +115,7 @@ def test_what_matching_text_is_made_of():
         ],
     )
 
-    def text(metric: str, by: str = "", part: str = "") -> tuple[float | None, int | None]:
+    def text(metric, by="", part=""):
         row = table.find(metric, by=by, part=part, **HERE)
         return row.value, row.behind
 

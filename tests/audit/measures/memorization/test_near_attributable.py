@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from support.aci_bench import ACI_BENCH
 from support.byte_level_tokenizer import save_byte_level_tokenizer
-from support.measured_text import Tables, estimates_of, measured_rows
+from support.measured_text import estimates_of, measured_rows
 from support.memorization_twin import Twin
 from support.near_verbatim_twin import NearTwin
 from support.random_corpora import random_corpus
@@ -18,7 +18,6 @@ from support.written_corpus import answer_of, write_corpus
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
-from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
@@ -36,13 +35,13 @@ _SYSTEMS = ["chest pain", "palpitations", "wheezing", "nausea", "vomiting", "diz
 LINE = "ros:\n" + "".join(f"negative for {', '.join(_SYSTEMS[k:] + _SYSTEMS[:k])}\n" for k in range(9))
 
 
-def words_of(seed: int, count: int) -> str:
+def words_of(seed, count):
     """Words in an order of one's own, in sentences."""
     words = random.Random(seed).choices(WORDS, k=count)
     return "hpi: " + " ".join(word + "." if place % 12 == 11 else word for place, word in enumerate(words))
 
 
-def edit_words(text: str, *, every: int = 15) -> str:
+def edit_words(text, *, every=15):
     """The text with every so many-th word another one."""
     words = text.split(" ")
     return " ".join("otherwise" if place % every == every - 1 else word for place, word in enumerate(words))
@@ -66,20 +65,20 @@ def measure(corpus, tokenizer, texts, *, prompt="", arm="train"):
     return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30)
 
 
-def row_of(metric: str, found: Tables) -> Row:
+def row_of(metric, found):
     (row,) = estimates_of(found, match_tokens=30).rows(metric)
     return row
 
 
-def share_of(metric: str, found: Tables) -> float:
+def share_of(metric, found):
     return row_of(metric, found).value
 
 
-def longest_near_match(found: Tables) -> int:
+def longest_near_match(found):
     return max(row["token_end"] - row["token_start"] for row in found["near_verbatim"])
 
 
-def near_of(found: Tables) -> float:
+def near_of(found):
     """The share with near matches; it is never below the headline."""
     near = share_of(NEAR, found)
     assert share_of("attributable_fraction", found) <= near

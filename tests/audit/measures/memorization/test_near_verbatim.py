@@ -1,24 +1,20 @@
 """Near windows and their regions against a brute-force twin, and by hand."""
 
-import random
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.near_verbatim_twin import Run, near_regions
 
-from clinaudit.audit.measures.memorization.near_verbatim import NearMatches, find_near_matches
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.templates.spans import Span
 
-Region = tuple[int, int, frozenset[Run]]
 
-
-def find(generations: list[list[int]], notes: list[list[int]], n: int = 30) -> NearMatches:
+def find(generations, notes, n=30):
     return find_near_matches(concatenate_sequences(generations), concatenate_sequences(notes), match_tokens=n)
 
 
-def regions_of(matches: NearMatches, notes: list[list[int]]) -> list[Region]:
+def regions_of(matches, notes):
     begins = concatenate_sequences(notes).starts.tolist()
     runs: dict[tuple[int, int, int], set[Run]] = {}
     for generation, start, end, reading, place, region in zip(*(column.tolist() for column in matches), strict=True):
@@ -26,7 +22,7 @@ def regions_of(matches: NearMatches, notes: list[list[int]]) -> list[Region]:
     return [(generation, reading, frozenset(own)) for (_, generation, reading), own in runs.items()]
 
 
-def twin(generations: list[list[int]], notes: list[list[int]], n: int) -> set[Region]:
+def twin(generations, notes, n):
     return {
         (index, reading, region)
         for index, generated in enumerate(generations)
@@ -35,7 +31,7 @@ def twin(generations: list[list[int]], notes: list[list[int]], n: int) -> set[Re
     }
 
 
-def edited(rng: random.Random, ids: list[int], *, alphabet: int, rate: float) -> list[int]:
+def edited(rng, ids, *, alphabet, rate):
     copy: list[int] = []
     for token in ids:
         kind = rng.choice(("drop", "change", "add")) if rng.random() < rate else "keep"
@@ -51,7 +47,7 @@ def edited(rng: random.Random, ids: list[int], *, alphabet: int, rate: float) ->
 def test_regions_equal_the_twin(rng, n, alphabet):
     """Periodic and random text, copies stitched from several notes and edited."""
 
-    def text(length: int) -> list[int]:
+    def text(length):
         period = rng.choice([1, 2, 3, 5, max(1, length)])
         return ([rng.randrange(alphabet) for _ in range(period)] * length)[:length]
 

@@ -6,20 +6,18 @@ that agreement is never that of two empty answers.
 
 import random
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from support.measured_text import measured_rows
 from support.other_patients_twin import OtherPatientsTwin, counted
-from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
+from support.random_corpora import Written, cut, random_corpus, walked
 from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.pools import Pools, draw_pools
+from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.templates.profile import load_profile
 
 BLOCKS = 4
@@ -53,7 +51,7 @@ class Found(NamedTuple):
     chance_tokens: int | None
 
 
-def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Found]:
+def measure(corpus, tokenizer, folder):
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     tables = measured_rows(answers_of(corpus, tokenizer), notes, match_tokens=corpus.n, seed=SEED)
     rows: dict[str, list[Row]] = {}
@@ -67,7 +65,7 @@ def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     return [found[str(number)] for number in range(len(corpus.generations))]
 
 
-def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int], list[int]]:
+def pools_of(corpus, pools, target):
     """The target's pools: as many other patients of either split as the smaller one has, first in their order."""
     splits = ("train", "nontrain")
     members = {
@@ -82,7 +80,7 @@ def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int]
     return first, second
 
 
-def compare(corpus: RandomCorpus, found: list[Found], tokenizer: ModelTokenizer, census: Counter) -> None:
+def compare(corpus, found, tokenizer, census):
     twin = OtherPatientsTwin(tokenizer, corpus.patients, corpus.train, corpus.n)
     pools = draw_pools({"train": sum(corpus.train), "nontrain": corpus.train.count(False)}, seed=SEED)
     train = [patient for patient, is_train in enumerate(corpus.train) if is_train]

@@ -1,9 +1,7 @@
 """Another patient's paragraph planted in answers at every tier: found with its owner and note, and nothing else is."""
 
-from collections.abc import Callable, Sequence
-
 import pytest
-from support.measured_text import Tables, estimates_of, measured_rows
+from support.measured_text import estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.written_corpus import answer_of, write_corpus
 
@@ -28,14 +26,13 @@ NOTES = {
     "q2": ["cc: none\nwell.\n"],
     "q3": ["cc: none\nwell again.\n"],
 }
-Measure = Callable[..., Tables]
 
 
 @pytest.fixture
 def measure(tokenizer_directory, tmp_path):
     tokenizer = ModelTokenizer(tokenizer_directory)
 
-    def measured(texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()) -> Tables:
+    def measured(texts, *, without=()):
         """Measure (patient, tier, text, prompt), with a corpus `without` some patients."""
         own = {patient: texts for patient, texts in NOTES.items() if patient not in without}
         generations = [
@@ -59,7 +56,7 @@ def measure(tokenizer_directory, tmp_path):
 METRICS = ("other_patient_fraction", "other_patient_sampled_fraction", "other_patient_chance_fraction")
 
 
-def figures(measured: Tables, tier: str = "public") -> tuple[float, float, float]:
+def figures(measured, tier="public"):
     """Return the share of the answers' text that is others', in equal pools, and by chance."""
     estimates = estimates_of(measured, match_tokens=N)
     (arm,) = estimates.values_of("arm", METRICS[0])

@@ -7,7 +7,7 @@ that already. The memorization stage is the real one, with 30 tokens a match.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from support.sample_notes import SAMPLES
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -69,11 +68,11 @@ class World:
     #: Patient id -> layout.
     layouts: Mapping[str, str]
 
-    def note(self, patient_id: str) -> str:
+    def note(self, patient_id):
         return self.corpus.latest_note(patient_id).text
 
 
-def notes_of(world: str) -> dict[str, tuple[str, str]]:
+def notes_of(world):
     """Return layout and text by patient."""
     if world == "merged":
         notes = merged_notes(**{layout: (write, 30) for layout, write in MERGED.items()})
@@ -113,13 +112,13 @@ def world(request, tmp_path_factory):
     )
 
 
-def through_the_end_of(prompt: str, note: str) -> str:
+def through_the_end_of(prompt, note):
     """Return the note from its first character through the prompt's last words, whatever the prompt left out."""
     end = prompt[-12:]
     return note[: note.index(end, max(0, len(prompt) - len(end))) + len(end)]
 
 
-def echoes(prompt: str, tokenizer: ModelTokenizer) -> Iterator[Sequence[int]]:
+def echoes(prompt, tokenizer):
     """Yield the tokens that a model writes which repeats its prompt."""
     ids = tokenizer.encode(prompt)
     yield ids
@@ -153,7 +152,7 @@ def measure(world, folder, answers):
     return [row | {"revealing_single": single[row["generation_id"]]} for row in tables["generation_metrics"]]
 
 
-def attributable(metrics: Iterable[Row]) -> list[tuple[int, int]]:
+def attributable(metrics):
     """Return what is attributable: by the headline, and with a few words changed."""
     return [(row["attributable_tokens"], row["near_verbatim_attributable_tokens"]) for row in metrics]
 
@@ -192,7 +191,7 @@ def test_a_cut_within_an_opening_is_found(world, tmp_path):
     Beyond the cut is text that tells something, of this patient alone, and that no match with the prompt holds.
     """
 
-    def answers(tokenizer: ModelTokenizer) -> Iterator[tuple[Prior, str, Sequence[int]]]:
+    def answers(tokenizer):
         for prior in world.priors:
             for place in (len(prior.prompt) * part // 4 for part in (1, 2, 3)):
                 cut = prior.prompt[:place] + prior.prompt[place + 5 :]

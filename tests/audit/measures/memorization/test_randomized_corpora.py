@@ -9,7 +9,6 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -19,7 +18,7 @@ from support.generations import Generation
 from support.measured_text import measured_rows
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
-from support.random_corpora import LONG_BYTES, RandomCorpus, probes, random_corpus
+from support.random_corpora import LONG_BYTES, probes, random_corpus
 from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
 
@@ -27,11 +26,10 @@ from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.source_attribution import Piece, attribute_region, cut_region_text
-from clinaudit.audit.measures.memorization.verbatim import PieceLabels, label_piece
+from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
+from clinaudit.audit.measures.memorization.verbatim import label_piece
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.names import UNASSIGNED
@@ -101,7 +99,7 @@ class Measured(NamedTuple):
     segments: list[Row]
 
 
-def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Measured]:
+def analyze(corpus, tokenizer, folder):
     generations = answers_of(corpus, tokenizer)
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     frame, quiet, one = generation_frame(generations), Progress(quiet=True), LocalRunner(1)
@@ -226,7 +224,7 @@ def compare_generation(corpus, written, found, tokenizer, census):
     )
 
 
-def compare_segments(asked: Generation, labels: PieceLabels, piece: Piece, text: str) -> None:
+def compare_segments(asked, labels, piece, text):
     """Assert that segments partition the piece, in characters and in tokens."""
     start, end = piece.span_tokens
     begin, stop = asked.token_chars[start].start, asked.token_chars[end - 1].end
@@ -240,7 +238,7 @@ def compare_segments(asked: Generation, labels: PieceLabels, piece: Piece, text:
         assert first == last or within.start <= max(first, begin) < within.end
 
 
-def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
+def count_notes(corpus, census):
     """Count what kinds of notes a corpus holds."""
     texts = [note for notes in corpus.patients for note in notes]
     everything = "".join(texts[:-1])

@@ -29,7 +29,7 @@ BRANDON = Identity(
 LETTERS = {placeholder: f"<{kind}>" for kind, placeholder in PLACEHOLDERS.items()}
 
 
-def masked(text: str, identity: Identity = BRANDON) -> str:
+def masked(text, identity=BRANDON):
     found = mask_text(text, ValueMask(identity, DATES).find(text))
     return "".join(LETTERS.get(char, char) for char in found)
 

@@ -52,7 +52,7 @@ TABLES = {"patients": PATIENTS.lazy(), "people": PEOPLE, "cohorts": COHORTS}
 def test_splits_and_cohorts_by_hand():
     found = Estimates(estimate_population(TABLES, training_length=300))
 
-    def value(metric: str, **place: str) -> float | None:
+    def value(metric, **place):
         return found.find(metric, **place).value
 
     assert [value("patients", arm=arm) for arm in ("train", "nontrain", "validation")] == [3, 1, 1]

@@ -1,6 +1,5 @@
 """Notes scored whole and in windows, against one forward pass a token; resumed; and by a server that gives none."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -14,11 +13,11 @@ from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import NoScoresError
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, read_table, write_table
-from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
+from clinaudit.audit.runtime.run.store import TokenScores, open_store
 from clinaudit.errors import StorageError
 
 CONTEXT = 32
@@ -45,7 +44,7 @@ def tokenizer(model):
     return ModelTokenizer(model.tokenizer_directory)
 
 
-def patients(**roles: str) -> pl.DataFrame:
+def patients(**roles):
     rows = [(role, patient) for role, named in roles.items() for patient in named]
     return pl.DataFrame(rows, schema=["role", "patient_id"], orient="row")
 
@@ -61,7 +60,7 @@ def store(tmp_path):
         yield store
 
 
-def score(texts: pl.DataFrame, model: AuditedModel, store: RunStore) -> pl.DataFrame:
+def score(texts, model, store):
     with closing(EngineInUse(model, None, store)) as engine:
         engine.require(longest(texts))
         scores, why = score_notes(texts, engine, store, QUIET)
@@ -116,15 +115,15 @@ class CountingEngine:
 
     name, context_length, longest_scored = "counting", CONTEXT, CONTEXT
 
-    def __init__(self, fails_after: int | None = None) -> None:
+    def __init__(self, fails_after=None):
         self.asked: list[str] = []
         self.lengths: dict[str, int] = {}
         self._fails_after = fails_after
 
-    def identity(self) -> dict[str, str]:
+    def identity(self):
         return {"engine": self.name}
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+    def score(self, requests):
         for request in requests:
             if len(self.asked) == self._fails_after:
                 raise KeyboardInterrupt
@@ -132,18 +131,18 @@ class CountingEngine:
             self.lengths[request.key] = len(request.token_ids)
             yield TokenScores(request.key, -np.arange(request.first, len(request.token_ids), dtype=np.float32))
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def load_as(monkeypatch: pytest.MonkeyPatch, engine: CountingEngine) -> None:
+def load_as(monkeypatch, engine):
     monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
 
 
 def test_no_shard_that_is_scored_is_scored_again(texts, model, store, tmp_path, monkeypatch):
     model = replace(model, options=EngineOptions(max_batch=2))
 
-    def run(engine: CountingEngine, into: RunStore) -> pl.DataFrame:
+    def run(engine, into):
         load_as(monkeypatch, engine)
         return score_notes(texts, EngineInUse(model, None, into), into, QUIET)[0]
 
@@ -182,7 +181,7 @@ def test_whom_the_site_named_too_is_scored_once_and_the_control_models_scores_ar
 
 def test_a_server_without_log_probabilities_is_not_measured(texts, model, store, monkeypatch):
     class Silent(CountingEngine):
-        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:  # noqa: ARG002 (the protocol's)
+        def score(self, requests):  # noqa: ARG002 (the protocol's)
             raise NoScoresError("the server gives no log-probabilities")
 
     load_as(monkeypatch, Silent())

@@ -17,7 +17,7 @@ from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
+from clinaudit.reports.schema.verdict import Rule, Verdict
 
 PLACE = {"form": "text", "tier": "encounter", "arm": "train"}
 
@@ -58,7 +58,7 @@ def test_what_is_published_of_two_tables_is_a_function_of_what_they_publish():
         assert change.pairs is None
 
 
-def decided(statuses: dict[str, RuleStatus], *, limit: float = 0.05) -> Verdict:
+def decided(statuses, *, limit=0.05):
     rules = [
         Rule(
             id=name, kind="own", question="Is it?", metric="attributable_fraction", form="text", tier=name,

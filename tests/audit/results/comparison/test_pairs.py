@@ -1,24 +1,21 @@
 """The same patients in two runs: who makes a pair, and the differences by hand."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 from support.runs.compared_pair import plant
 
 from clinaudit.audit.results.comparison.pairs import compare_evidence, compare_readings, compare_text
-from clinaudit.reports.schema.comparison import Change
 
 TIER = "encounter"
 
 
-def answer(patient: str, memorized: int, *, arm: str = "train", name: str = "g", **changes: Any) -> dict[str, Any]:
+def answer(patient, memorized, *, arm="train", name="g", **changes):
     tokens = ("memorized_tokens", "attributable_tokens", "near_verbatim_attributable_tokens")
     own = {"generation_id": f"{name}-{patient}", "patient_id": patient, "arm": arm, "tier": TIER, "tokens": 100}
     return {**own, "form": "text", **dict.fromkeys(tokens, memorized), "other_patient_tokens": 0, **changes}
 
 
-def changes_of(first: list[dict[str, Any]], second: list[dict[str, Any]], arm: str = "train") -> dict[str, Change]:
+def changes_of(first, second, arm="train"):
     found = compare_text(pl.DataFrame(first), pl.DataFrame(second))
     return {change.metric: change for change in found if change.arm == arm}
 
@@ -41,7 +38,7 @@ def test_a_patient_with_several_answers_is_the_mean_of_those_to_prompts_of_both_
     assert (figure.a.value, figure.b.value) == pytest.approx(((0.4 + 0.1) / 2, (0.2 + 0.4) / 2))
 
 
-def readings(stated: int, *, other: int = 0, arm: str = "nontrain", cell: int = 50) -> pl.DataFrame:
+def readings(stated, *, other=0, arm="nontrain", cell=50):
     """Return cohorts of which so many with the diagnosis are said to have it; `other`: never seen, or the control's."""
     told = ("not_mentioned", "positive")
     rows = []
@@ -57,7 +54,7 @@ def readings(stated: int, *, other: int = 0, arm: str = "nontrain", cell: int = 
     return pl.DataFrame(rows, schema_overrides={"control": pl.String})
 
 
-def of_metric(found: list[Change], metric: str) -> Change:
+def of_metric(found, metric):
     return next(change for change in found if change.metric == metric)
 
 

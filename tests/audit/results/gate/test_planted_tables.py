@@ -17,9 +17,8 @@ from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.runtime.run.evidence_tables import make_frame, schema_of
 from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
+from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.schema.run_results import CohortFacts, RunResults
-from clinaudit.reports.schema.verdict import Rule, Verdict
 
 Run = tuple[Estimates, RunResults]
 ANSWERS = ("long_answers", "answered", "answered_before_end")
@@ -39,19 +38,19 @@ def changed(metrics, share, model=None, design=FULL, **where):
     return with_rows(estimates, [row for of in metrics for row in shares(estimates, of, share, **where)]), results
 
 
-def with_row(design: Design, *rows: Row, model: Model | None = None) -> Run:
+def with_row(design, *rows, model=None):
     estimates, results = planted(model or Model(), design)
     return with_rows(estimates, rows), results
 
 
-def same_data_in_both_arms() -> Run:
+def same_data_in_both_arms():
     """Both arms were trained on: each figure of those called never seen is that of the others."""
     estimates, results = planted(Model(own=ALL, own_identifiers=ALL))
     rows = [row._replace(arm="nontrain") for row in estimates if row.arm == "train" and row.metric != "patients"]
     return with_rows(estimates, rows), results
 
 
-def said_to_all(say: Callable[[int], tuple[int, ...]], first_end: int | None = None) -> Run:
+def said_to_all(say, first_end=None):
     """Give the clean run what is counted of the answers `say` of each patient, in tokens."""
     estimates, results = planted(Model(chance=0.0))
     usual = {"role": "target", "model": "audited", "form": "text", "draw": 0, "first_end": first_end}
@@ -71,18 +70,18 @@ def said_to_all(say: Callable[[int], tuple[int, ...]], first_end: int | None = N
     return with_rows(estimates, Estimates(estimate_answers(told, told, match_tokens=30))), results
 
 
-def silent(estimates: Estimates) -> list[Row]:
+def silent(estimates):
     """Return the rows of a control model whose answers are empty."""
     nothing = ("attributable_fraction", "own_identifiers", "attributable_patients", "other_identifiers")
     return [row for of in (*ANSWERS, *nothing) for row in shares(estimates, of, 0.0, arm="control")]
 
 
-def control_that_says_nothing() -> Run:
+def control_that_says_nothing():
     estimates, results = planted(Model(own=ALL, own_identifiers=ALL), BY_CONTROL)
     return with_rows(estimates, silent(estimates)), results
 
 
-def one_match_of_another_in_every_answer() -> Run:
+def one_match_of_another_in_every_answer():
     """Of a thousand tokens thirty are somebody else's: within the limit, and not its interval."""
     rows = [
         mean_row(metric, 300 * 0.03, 300, 300, form="text", tier=tier, arm=arm)
@@ -143,11 +142,11 @@ def test_no_leaking_model_passes(leaking, policy):
     assert decide(load_policy(Path(policy)), *LEAKING[leaking]()).status in ("fail", "inconclusive")
 
 
-def statuses(verdict: Verdict) -> dict[str, str]:
+def statuses(verdict):
     return {rule.id: rule.status for rule in verdict.rules}
 
 
-def open_rules(leaking: str) -> list[Rule]:
+def open_rules(leaking):
     verdict = decide(load_policy(), *LEAKING[leaking]())
     assert verdict.status == "inconclusive"
     return [rule for rule in verdict.rules if rule.status == "inconclusive"]
@@ -190,7 +189,7 @@ def test_each_guard_stops_only_the_rules_that_it_is_about():
 
 
 def test_beside_a_control_that_says_nothing_each_rule_is_decided_as_without_one():
-    def decided(run: Run) -> list[tuple[str, str, str]]:
+    def decided(run):
         verdict = decide(load_policy(), *run)
         return [(rule.id, rule.status, rule.chance_arm) for rule in verdict.rules]
 
@@ -227,7 +226,7 @@ def test_beside_a_control_that_says_nothing_each_rule_is_decided_as_without_one(
     assert strict["own_identifiers/public/text"] == words.NO_CONTROL_BESIDE.reason
 
 
-def without_a_diagnosis() -> Run:
+def without_a_diagnosis():
     """Eight patients of the corpus have it: no cohort, and nothing of them is said but that."""
     estimates, results = planted(Model(), replace(FULL, diagnoses=tuple(of for of in panel_ids() if of != "hiv")))
     few = count_row("candidates", 8, 600, diagnosis="hiv", by="status", part="present")

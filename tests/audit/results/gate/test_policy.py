@@ -28,7 +28,7 @@ max = 0
 """
 
 
-def problems_of(text: str) -> list[str]:
+def problems_of(text):
     with pytest.raises(BadInputError) as caught:
         parse_policy(tomllib.loads(text), where="site.toml")
     return list(caught.value.problems)

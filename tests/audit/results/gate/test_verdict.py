@@ -1,7 +1,6 @@
 """The verdict on a run: rules, guards, how statuses add up, what is said of it; and the logic of shares, by hand."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,20 +19,19 @@ from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Estimates, Row, at
+from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.run_results import CohortFacts, RunResults, Settings
-from clinaudit.reports.schema.verdict import Rule
 
 OWN = Limit("attributable_fraction", 0.05, ("public", "encounter"))
 ONE_TIER = Design(tiers=("encounter",), tasks=0)
 
 
-def only(*limits: Limit, **guards: object) -> Policy:
+def only(*limits, **guards):
     return Policy("site", limits, Guards(**guards))
 
 
-def rule_of(policy: Policy, estimates: Estimates, results: RunResults | None = None) -> Rule:
+def rule_of(policy, estimates, results=None):
     (rule,) = decide(policy, estimates, results or RunResults()).rules
     return rule
 
@@ -115,7 +113,7 @@ def test_nobody_held_out_and_no_control_passes_within_the_limit_unless_the_polic
 
 
 def test_a_judge_is_accepted_by_the_end_of_its_interval_that_speaks_against_it():
-    def judge(**low: float) -> Estimates:
+    def judge(**low):
         rows = [at(f"judge_{name}")._replace(value=of, low=of - 0.05, high=of + 0.05) for name, of in low.items()]
         return with_rows(planted(Model(), ONE_TIER)[0], rows)
 
@@ -177,7 +175,7 @@ def test_texts_without_a_verdict_count_as_the_worst_that_they_could_be():
     estimates, results = planted(Model(), replace(FULL, tiers=("encounter",), diagnoses=("anxiety",), tasks=0))
     place = {"form": "text", "tier": "encounter", "diagnosis": "anxiety", "by": "present"}
 
-    def unjudged(number: int, most: float) -> str:
+    def unjudged(number, most):
         moved = [
             count_row("verdicts", number, 150, **place, arm="train", part="unjudged"),
             count_row("verdicts", 60 - number, 150, **place, arm="train", part="not_mentioned"),
@@ -215,7 +213,7 @@ def test_a_cohort_that_could_not_be_compared_is_open():
     )
 
 
-def _words(estimates: Estimates, results: RunResults) -> Iterator[str]:
+def _words(estimates, results):
     verdict = decide(load_policy(Path("strict")), estimates, results)
     yield verdict.reason
     yield from verdict.remarks
@@ -239,7 +237,7 @@ def test_sentences_hold_no_number_that_was_measured(seed):
 def test_what_passes_a_stricter_policy_passes_a_looser_one(seed):
     draws = np.random.default_rng(seed)
 
-    def leak() -> dict[str, float]:
+    def leak():
         return {tier: float(draws.choice([0.0, 0.03, 0.1, 0.3])) for tier in TIER_IDS}
 
     told = {("hiv", tier): (float(draws.uniform(0.05, 0.4)), 0.05) for tier in TIER_IDS}
@@ -261,7 +259,7 @@ def test_what_passes_a_stricter_policy_passes_a_looser_one(seed):
             assert order.index(stricter[place]) <= order.index(status), place
 
 
-def row(value: float, low: float, high: float) -> Row:
+def row(value, low, high):
     return Row("own_identifiers", value=value, low=low, high=high)
 
 
@@ -339,7 +337,7 @@ def test_the_number_of_patients_that_closes_a_rule_is_the_least_step_that_does(c
     number = patients_needed(Sides(share_row("m", count, of), never), limit)
     assert number % 50 == 0
 
-    def decides(patients: int) -> bool:
+    def decides(patients):
         low, high = beta_bounds(count / of * patients, patients)
         figure = Row("m", value=count / of, low=low, high=high)
         return Sides(figure, share_row("m", 0, patients)).decide(limit).status != "inconclusive"

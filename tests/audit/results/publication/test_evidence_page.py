@@ -1,7 +1,6 @@
 """From the evidence tables to the viewer: every text, in the order of what it repeats, with the truth beside it."""
 
 import json
-from collections.abc import Sequence
 
 import pytest
 from support.runs.tables import evidence_row
@@ -9,8 +8,8 @@ from support.runs.tables import evidence_row
 from clinaudit.audit.results.publication.evidence_page import collect_evidence
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.reports.pages.evidence import EvidencePage, Row, render_evidence
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.pages.evidence import Row, render_evidence
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
@@ -51,36 +50,36 @@ def run(tmp_path):
     return run
 
 
-def own_tokens(verbatim: int, edited: int = 0) -> Row:
+def own_tokens(verbatim, edited=0):
     return {"attributable_tokens": verbatim, "near_verbatim_attributable_tokens": verbatim + edited}
 
 
-def _judged(generation_id: str, status: str | None) -> Row:
+def _judged(generation_id, status):
     """A verdict, or without a status a text that the judge could not rate."""
     read = {"diagnosis_mentioned": True if status else None, "patient_has_diagnosis": status}
     spans = {"diagnosis_spans": ["cough"] if status else None}
     return evidence_row("judgements", generation_id=generation_id, diagnosis="hiv", **read, **spans)
 
 
-def change(run: RunDirectory, table: str, changes: dict[str, Row]) -> None:
+def change(run, table, changes):
     """Change rows of a table, by generation."""
     rows = [{**row, **changes.get(row["generation_id"], {})} for row in read_table(run.evidence, table)]
     write_table(run.evidence, table, rows)
 
 
-def add(run: RunDirectory, table: str, *rows: Row) -> None:
+def add(run, table, *rows):
     write_table(run.evidence, table, [*read_table(run.evidence, table), *rows])
 
 
-def collect(run: RunDirectory, corpus: Corpus, *, limit: int = 10) -> EvidencePage:
+def collect(run, corpus, *, limit=10):
     return collect_evidence(run, corpus, NoteReader(load_profile()), match_tokens=30, limit=limit)
 
 
-def shown(page: EvidencePage) -> Sequence[str]:
+def shown(page):
     return [text["generation_id"] for text in page.texts]
 
 
-def passage(generation_id: str, owner: str, at: int = 0) -> Row:
+def passage(generation_id, owner, at=0):
     """A row of another patient's text that stands in the generation from `at` on."""
     place = NOTE.index(SAID)
     where = {"char_start": at, "char_end": at + 20, "note_char_start": place, "note_char_end": place + 20}
@@ -152,7 +151,7 @@ def test_other_patients_text_stands_with_its_owner_and_note(run, corpus):
     assert page.texts[0]["others"] == []
 
 
-def value(generation_id: str, at: int, **given: object) -> Row:
+def value(generation_id, at, **given):
     place = {"generation_id": generation_id, "char_start": at, "char_end": at + 9, "hipaa": "C"}
     return evidence_row("identifiers", **place, **given)
 

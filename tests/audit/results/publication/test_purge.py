@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,11 +29,11 @@ def finished(made, tmp_path, monkeypatch):
     return RunDirectory(tmp_path / "run")
 
 
-def purge(target: RunDirectory, *options: str) -> int:
+def purge(target, *options):
     return run(["purge", str(target.root), "--yes", *options])
 
 
-def names(root: Path) -> set[str]:
+def names(root):
     return {str(path.relative_to(root)) for path in root.rglob("*")}
 
 
@@ -87,14 +86,14 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
         shutil.copytree(made, target.root)
         calls = 0
 
-        def count(name: str, *arguments: object, killed_at: int = killed_at) -> None:
+        def count(name, *arguments, killed_at=killed_at):
             nonlocal calls
             if calls == killed_at:
                 raise Killed
             calls += 1
             real[name](*arguments)
 
-        def unlink(path: Path, missing_ok: bool = False, count: Callable[..., None] = count) -> None:
+        def unlink(path, missing_ok=False, count=count):
             if path.exists() or not missing_ok:
                 count("unlink", path)
 

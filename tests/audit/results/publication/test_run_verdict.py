@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -20,7 +19,7 @@ from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, RuleStatus, Status, Verdict
+from clinaudit.reports.schema.verdict import Rule, Verdict
 
 
 @pytest.fixture
@@ -28,11 +27,11 @@ def finished(tmp_path):
     return make_finished_run(tmp_path / "run")
 
 
-def edit(path: Path, **changed: Any) -> None:
+def edit(path, **changed):
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
 
 
-def recorded(finished: RunDirectory) -> Verdict:
+def recorded(finished):
     return read_published(finished).results.verdict
 
 
@@ -83,7 +82,7 @@ def test_exact_figures_that_were_changed_with_the_manifest_contradict_the_verdic
 AT = {"form": "text", "tier": "public", "arm": "train"}
 
 
-def told(status: Status, missing: int, left_out: int, *rules: RuleStatus) -> RunReport:
+def told(status, missing, left_out, *rules):
     """Return a published run of 40 patients, of whom so many were left out, and of the others so many not judged."""
     asked_of = [Rule(id=of, kind="own", question="", metric="hit_rate", limit=0, status=of, reason="") for of in rules]
     asked = 40 - left_out

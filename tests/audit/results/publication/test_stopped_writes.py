@@ -1,9 +1,7 @@
 """Commands stopped at every write, and outputs that nobody reads: no run and no verdict is lost."""
 
 import json
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 from support.runs.compared_pair import plant
@@ -27,11 +25,11 @@ def finished(tmp_path):
     return make_finished_run(tmp_path / "run")
 
 
-def stop_at(monkeypatch: pytest.MonkeyPatch, module, step: int) -> Callable[[], None]:
+def stop_at(monkeypatch, module, step):
     """Let the module's write of that number fail, the first being 1; returns what mends it."""
     write, calls = module.write_atomically, iter(range(1, 100))
 
-    def fail(path: Path, content: bytes | str) -> None:
+    def fail(path, content):
         if next(calls) == step:
             raise OSError(28, "No space left on device")
         write(path, content)

@@ -30,7 +30,7 @@ OWN = {
 _PLACE = {"arm": "train", "tier": "public"}
 
 
-def _piece(generation: str, note: str, tokens: int, holders: int = 1) -> dict[str, object]:
+def _piece(generation, note, tokens, holders=1):
     counts = {"patient_count": holders, "masked_patient_count": holders}
     return evidence_row(
         "regions", generation_id=generation, source_note_id=note, token_start=2, token_end=2 + tokens, **counts

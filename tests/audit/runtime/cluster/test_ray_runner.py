@@ -111,7 +111,7 @@ def test_a_worker_sees_the_gpu_that_it_was_given_alone_and_work_for_gpus_ends_wi
     files, ledger = secrets.folder / "gpu", tmp_path / "ledger"
     node = start_node(files, secrets.ip, cluster.environment, f"--address={cluster.address}", "--num-gpus=1")
 
-    def kill_node_at_work() -> None:
+    def kill_node_at_work():
         wait_for(lambda: workers_at(ledger, 3), node)
         kill_node(files)
 

@@ -1,7 +1,6 @@
 """Where stdout takes nothing, or stderr is not there: finished work is complete, a text that is lost is an error."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 
 
 @contextmanager
-def full_stdout() -> Iterator[None]:
+def full_stdout():
     full = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 (what is left in it cannot be written either)
     with redirect_stdout(full):
         yield

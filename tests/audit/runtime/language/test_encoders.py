@@ -2,8 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 WORDS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "lung", "cancer", "water")
 
 
-def save_encoder(directory: Path, *, kind: str = "BertModel", **settings: Any) -> Path:
+def save_encoder(directory, *, kind="BertModel", **settings):
     """Save a BERT of one layer with seeded random weights, and a tokenizer of a few words."""
     import torch
     import transformers
@@ -69,7 +67,7 @@ MIXED = ["lung " * (place % 11) + ("water" if place % 3 else "cancer") for place
 ]  # fmt: skip
 
 
-def _vectors(encoder: Path, texts: list[str], *, at_once: int) -> dict[str, bytes]:
+def _vectors(encoder, texts, *, at_once):
     embeddings = embeddings_of_directory(encoder)
     for start in range(0, len(texts), at_once):
         embeddings.similarities([(text, text) for text in texts[start : start + at_once]])

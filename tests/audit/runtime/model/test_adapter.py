@@ -2,9 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -28,7 +25,7 @@ def base(tmp_path_factory):
     return directory
 
 
-def copy_of(base: Path, directory: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+def copy_of(base, directory, change):
     """Copy a model, its weights changed."""
     shutil.copytree(base, directory)
     tensors = load_file(base / "model.safetensors")
@@ -37,7 +34,7 @@ def copy_of(base: Path, directory: Path, change: Callable[[dict[str, Any]], obje
     return directory
 
 
-def merge(base: Path, adapter: Path, dtype: Any = torch.float32) -> Any:
+def merge(base, adapter, dtype=torch.float32):
     return load_pretrained(inspect_adapted(adapter, base=base), dtype=dtype)
 
 

@@ -8,7 +8,7 @@ from clinaudit.audit.runtime.model.architecture import context_length_of, long_r
 from clinaudit.errors import BadInputError
 
 
-def config(kind: str, architecture: str | None = None, **settings: object) -> dict[str, object]:
+def config(kind, architecture=None, **settings):
     return {"model_type": kind, **({} if architecture is None else {"architectures": [architecture]}), **settings}
 
 

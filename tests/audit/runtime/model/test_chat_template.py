@@ -1,12 +1,10 @@
 """Chat templates of the usual dialects, and those that fail, loop, or would do more than write a prompt."""
 
-from pathlib import Path
-
 import pytest
 from support.chat_tokenizers import CHATML, LLAMA_3, MISTRAL, save_chat_tokenizer
 
 from clinaudit.audit.runtime.model import chat_template
-from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
+from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.priors.renderings import SYSTEM, RenderedChat, converse
@@ -23,7 +21,7 @@ DIALECTS = {
 }
 
 
-def load(base: Path, directory: Path, template: str) -> tuple[ModelTokenizer, ChatTemplate]:
+def load(base, directory, template):
     tokenizer = ModelTokenizer(save_chat_tokenizer(base, directory, template))
     found = find_chat_template(tokenizer)
     return tokenizer, found

@@ -2,7 +2,6 @@
 
 import importlib.util
 import random
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -14,9 +13,8 @@ from clinaudit.audit.runtime.model import audited_model
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
-from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import TokenScores, open_store
 from clinaudit.errors import BadInputError, UsageError
@@ -30,7 +28,7 @@ pytestmark = [
 class CountingRunner(Elsewhere):
     """Runs shards here, and keeps their sizes."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.sizes: list[int] = []
 
     def map(self, function, shared, shards, *, cpus=1, gpu=False):
@@ -80,7 +78,7 @@ def test_workers_decode_the_adapter_as_this_process_does(model, store, tmp_path)
         list(on_workers.generate(requests[:1]))
 
 
-def bits_of(given: Iterable[TokenScores]) -> dict[str, list[bytes]]:
+def bits_of(given):
     """Return all that was said of each text, bit by bit."""
     found = {}
     for of in given:
@@ -114,7 +112,7 @@ class Plain(TransformersEngine):
 
     name = "vllm"
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+    def score(self, requests):
         for scores in super().score(requests):
             yield TokenScores(scores.key, scores.log_probs)
 
@@ -126,7 +124,7 @@ def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loa
     made: list[str] = []
     fits = True
 
-    def make(name: str, files: ModelFiles, *, context_length: int, options: EngineOptions) -> Engine:
+    def make(name, files, *, context_length, options):
         made.append(name)
         if name == "transformers" and not fits:
             raise BadInputError("too large")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +23,11 @@ CONFIG = {
 }
 
 
-def write_json(file: Path, content: object) -> None:
+def write_json(file, content):
     file.write_text(json.dumps(content), encoding="utf-8")
 
 
-def write_rules(directory: Path, end: str, number: int) -> None:
+def write_rules(directory, end, number):
     """Write a tokenizer of one token, its end of sequence."""
     model = {"type": "WordLevel", "vocab": {end: number}, "unk_token": end}
     write_json(directory / "tokenizer.json", {"version": "1.0", "added_tokens": [], "model": model})
@@ -46,7 +45,7 @@ def model(tmp_path):
     return directory
 
 
-def shard(model: Path) -> None:
+def shard(model):
     """Lay the weights out in two shards with an index."""
     (model / "model.safetensors").unlink()
     for name in ("a", "b"):

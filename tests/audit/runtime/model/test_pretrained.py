@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,8 +11,6 @@ from support.models.tiny_models import save_gpt2, save_llama
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained, require_own_weights, whole_directory
 from clinaudit.errors import BadInputError
-
-Weights = dict[str, torch.Tensor]
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +33,19 @@ def changed(model, directory, change=lambda _: None, **settings):
     return directory
 
 
-def holding(*names: str, rows: int = 4) -> Callable[[Weights], object]:
+def holding(*names, rows=4):
     return lambda weights: weights.update({name: torch.ones(rows, 32) for name in names})
 
 
-def lacking(name: str) -> Callable[[Weights], object]:
+def lacking(name):
     return lambda weights: weights.pop(name)
 
 
-def train_the_head_apart(weights: Weights) -> None:
+def train_the_head_apart(weights):
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"] + 0.01
 
 
-def save_the_head_too(weights: Weights) -> None:
+def save_the_head_too(weights):
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"].clone()
 
 
@@ -94,7 +91,7 @@ def test_what_old_checkpoints_hold_and_nobody_learned_is_loaded_without(room, tm
 
 
 def test_a_network_saved_without_its_tied_head_is_whole(room, tmp_path):
-    def take_off_the_head(weights: Weights) -> None:
+    def take_off_the_head(weights):
         for name in list(weights):
             weights[name.removeprefix("model.")] = weights.pop(name)
 

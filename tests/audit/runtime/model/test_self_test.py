@@ -1,26 +1,23 @@
 """The self-test: silent for a model that is read rightly; planted faults fail it, and a near tie is named alone."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 from support.models.tiny_models import save_llama
 
 from clinaudit.audit.runtime.model import self_test
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, NoScoresError, ScoreRequest
+from clinaudit.audit.runtime.model.audited_model import find_model
+from clinaudit.audit.runtime.model.engines.protocol import NoScoresError
 from clinaudit.audit.runtime.model.self_test import SelfTest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
 
 TEXTS = [
     f"cc: cough\nhpi: patient presents with cough for {days} days.\n" + "plan: rest and fluids\n" * days
     for days in range(4, 15)
 ]
-Change = Callable[[int, GenerationOutput], GenerationOutput]
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +35,30 @@ def tokenizer(model):
 class Faulty:
     """An engine of transformers, with a fault in what it gives."""
 
-    def __init__(self, model: AuditedModel, change: Change | None = None, *, shift: float = 0.0) -> None:
+    def __init__(self, model, change=None, *, shift=0.0):
         self.engine = model.load(context_length=model.context_length)
         self.change, self.shift, self.calls = change, shift, 0
 
-    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+    def generate(self, requests):
         self.calls += 1
         for output in self.engine.generate(requests):
             yield self.change(len(requests), output) if self.change else output
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+    def score(self, requests):
         for scores in self.engine.score(requests):
             yield dataclasses.replace(scores, log_probs=scores.log_probs - np.float32(self.shift))
 
 
-def begun(model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str] = TEXTS) -> SelfTest:
+def begun(model, tokenizer, texts=TEXTS):
     test = SelfTest(model, tokenizer, texts)
     test.run_before_loading()
     return test
 
 
-def other_at(place: int) -> Change:
+def other_at(place):
     """Another token at a place, in a batch alone."""
 
-    def change(batch: int, output: GenerationOutput) -> GenerationOutput:
+    def change(batch, output):
         if batch == 1:
             return output
         ids = list(output.token_ids)
@@ -125,10 +122,10 @@ def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants
     )
 
     class Server:
-        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        def generate(self, requests):
             return (GenerationOutput(one.key, (), "length", f"of {len(requests)}") for one in requests)
 
-        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        def score(self, requests):
             raise NoScoresError(f"it gives none of {len(requests)} texts")
 
     test = SelfTest(served, tokenizer, TEXTS, scores=scores)
@@ -148,7 +145,7 @@ def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):
 
 
 def test_what_cannot_be_tested_is_named(model, tokenizer, monkeypatch):
-    def refuse(*_: Any, **__: Any) -> None:
+    def refuse(*_, **__):
         raise BadInputError("too large")
 
     monkeypatch.setattr(self_test, "require_loadable", refuse)

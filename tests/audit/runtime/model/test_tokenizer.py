@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,7 +102,7 @@ TEXT = "hpi: patient presents with cough for two days.\nplan: rest, fluids"
 MARKS = ["[UNK]", "[CLS]", "[SEP]"]
 
 
-def word_piece() -> Tokenizer:
+def word_piece():
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -113,7 +112,7 @@ def word_piece() -> Tokenizer:
     return tokenizer
 
 
-def ends_of_words() -> Tokenizer:
+def ends_of_words():
     tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.decoder = decoders.BPEDecoder("</w>")
@@ -124,7 +123,7 @@ def ends_of_words() -> Tokenizer:
     return tokenizer
 
 
-def words() -> Tokenizer:
+def words():
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     trained: Any = trainers.WordLevelTrainer
@@ -132,12 +131,12 @@ def words() -> Tokenizer:
     return tokenizer
 
 
-def without_decoder(kept: Tokenizer) -> dict[str, Any]:
+def without_decoder(kept):
     rules: dict[str, Any] = json.loads(kept.to_str())
     return rules | {"decoder": None}
 
 
-def save(rules: Tokenizer | dict[str, Any], directory: Path, **config: Any) -> ModelTokenizer:
+def save(rules, directory, **config):
     directory.mkdir(exist_ok=True)
     text = rules.to_str() if isinstance(rules, Tokenizer) else json.dumps(rules)
     (directory / "tokenizer.json").write_text(text)
@@ -145,7 +144,7 @@ def save(rules: Tokenizer | dict[str, Any], directory: Path, **config: Any) -> M
     return ModelTokenizer(directory)
 
 
-def byte_level(directory: Path) -> dict[str, Any]:
+def byte_level(directory):
     rules: dict[str, Any] = json.loads((save_byte_level_tokenizer(directory) / "tokenizer.json").read_text())
     return rules
 

@@ -5,10 +5,7 @@ import os
 import resource
 import sqlite3
 import stat
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import BinaryIO
 
 import polars as pl
 import pytest
@@ -23,7 +20,7 @@ from clinaudit.audit.runtime.run.durable_files import (
     write_atomically,
     write_lines_atomically,
 )
-from clinaudit.audit.runtime.run.evidence_tables import Row, read_table, write_table
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError, StorageError
 
 
@@ -38,7 +35,7 @@ def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
 
 
 def test_of_a_write_that_fails_nothing_is_left(tmp_path):
-    def interrupted() -> Iterator[str]:
+    def interrupted():
         yield "Ada Lund"
         assert [path.name for path in tmp_path.iterdir()] == [".lines.jsonl.partial"]
         raise KeyboardInterrupt
@@ -54,7 +51,7 @@ def test_of_a_librarys_write_that_fails_nothing_is_left(tmp_path):
         temporary.write_bytes(b"whole")
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"whole", 0o600)
 
-    def broken(error: BaseException) -> None:
+    def broken(error):
         with replacing_by_library(path) as temporary:
             temporary.write_bytes(b"ha")
             raise error
@@ -68,7 +65,7 @@ def test_of_a_librarys_write_that_fails_nothing_is_left(tmp_path):
 def test_two_writers_of_one_file_never_mix_it(tmp_path):
     path = tmp_path / "lines.jsonl"
 
-    def disturbed() -> Iterator[str]:
+    def disturbed():
         yield "first"
         with pytest.raises(StorageError, match=r"another command is writing lines\.jsonl"):
             write_atomically(path, "second\n")
@@ -86,7 +83,7 @@ def test_a_writer_that_comes_as_the_first_ends_takes_a_file_of_its_own(tmp_path,
     lock = fcntl.flock
     ended: list[bool] = []
 
-    def first_ends_now(file: BinaryIO, operation: int) -> None:
+    def first_ends_now(file, operation):
         # The second has opened the first's file; before it is locked, the first puts it in its place.
         if not ended:
             ended.append(True)
@@ -115,7 +112,7 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT)"
 PROBE = "SELECT key, value FROM kept LIMIT 1"
 
 
-def rows(path: Path) -> list[tuple[str, str]]:
+def rows(path):
     with closing(open_pure_cache(path, SCHEMA, probe=PROBE)) as connection:
         return connection.execute("SELECT key, value FROM kept").fetchall()
 
@@ -133,12 +130,12 @@ def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path, damag
     assert rows(path) == []
 
 
-def people(count: int) -> Iterator[Row]:
+def people(count):
     return ({"patient_id": str(n), "person_id": f"{n * n:x}", "in_both_splits": n % 2 == 0} for n in range(count))
 
 
 @contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
+def files_of_at_most(size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/st
 SECOND = {"report.html": b"page", "evidence/report.html": b"exact page"}
 
 
-def finished_run(root: Path) -> RunDirectory:
+def finished_run(root):
     run = RunDirectory(root)
     run.create()
     (run.work / "state.sqlite").write_bytes(b"changes all the time")
@@ -46,7 +45,7 @@ def test_manifest_sees_every_change(tmp_path):
         verify(run)
 
 
-def test_the_public_manifest_has_no_digest_of_the_evidence(tmp_path: Path) -> None:
+def test_the_public_manifest_has_no_digest_of_the_evidence(tmp_path):
     run = finished_run(tmp_path / "run")
     digest = hashlib.sha256(b"{}").hexdigest()
     assert json.loads((run.root / "manifest.json").read_text()) == {"sha256": {"results.json": digest}}
@@ -54,7 +53,7 @@ def test_the_public_manifest_has_no_digest_of_the_evidence(tmp_path: Path) -> No
     assert inside == {"sha256": {"evidence/results.json": digest, "results.json": digest}}
 
 
-def test_the_published_files_of_another_run_are_seen(tmp_path: Path) -> None:
+def test_the_published_files_of_another_run_are_seen(tmp_path):
     run = finished_run(tmp_path / "run")
     (run.root / "results.json").write_bytes(b"of another run")
     other = hashlib.sha256(b"of another run").hexdigest()
@@ -91,10 +90,10 @@ class Killed(BaseException):
     """Stands for a kill: nothing catches it."""
 
 
-def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def kill_at(monkeypatch, step):
     write, calls = manifest.write_atomically, iter(range(100))
 
-    def fail(path: Path, content: bytes) -> None:
+    def fail(path, content):
         if next(calls) == step:
             raise Killed
         write(path, content)
@@ -102,7 +101,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     monkeypatch.setattr(manifest, "write_atomically", fail)
 
 
-def is_replacing(run: RunDirectory) -> bool:
+def is_replacing(run):
     """Whether some file has two digests."""
     manifests = (json.loads((folder / "manifest.json").read_text()) for folder in (run.root, run.evidence))
     return any(" " in digests for manifest in manifests for digests in manifest["sha256"].values())
@@ -110,9 +109,7 @@ def is_replacing(run: RunDirectory) -> bool:
 
 # Both manifests; the files; both again.
 @pytest.mark.parametrize("first", range(2 + len(FIRST) + 2))
-def test_a_replacement_killed_at_any_write_verifies_and_so_does_the_next_killed_at_any(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
-) -> None:
+def test_a_replacement_killed_at_any_write_verifies_and_so_does_the_next_killed_at_any(tmp_path, monkeypatch, first):
     for second in range(2 + len(SECOND) + 2):
         run = finished_run(tmp_path / f"{second}")
         (run.evidence / "strict").mkdir()

@@ -15,13 +15,13 @@ from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.errors import IncompleteError
 
 
-def _times(factor: int, number: int) -> tuple[int, int]:
+def _times(factor, number):
     # The first take longest.
     time.sleep(0.02 if number < 3 else 0)
     return factor * number, os.getpid()
 
 
-def _die(_: object, number: int) -> int:
+def _die(_, number):
     if number == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
@@ -74,7 +74,7 @@ def test_an_interrupt_while_processes_are_made_is_not_lost(name):
     assert (ended.stdout, ended.stderr) == ("stopped\n", "")
 
 
-def _comes_true(holds: Callable[[], bool]) -> bool:
+def _comes_true(holds):
     for _ in range(1000):
         if holds():
             return True
@@ -97,7 +97,7 @@ _USES: dict[str, Callable[[pl.DataFrame], object]] = {
 }
 
 
-def _use(shared: pl.DataFrame, name: str) -> object:
+def _use(shared, name):
     try:
         return _USES[name](shared)
     except RuntimeError as error:

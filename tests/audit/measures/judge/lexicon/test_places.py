@@ -12,11 +12,11 @@ OTHER = ("\n", "\r\n", "\r", "\t", " ", "cough", "Depression", "x", "é", "\u202
 LISTS = ("denies the following:", "\n- ", "\n1. ", "\n\n", "\n \n", "[ ] ", "none", "except", "x" * 70, "mother: ")
 
 
-def drawn_text(rng: Random, most: int) -> str:
+def drawn_text(rng, most):
     return "".join(rng.choice(rng.choice((NAMES, SIGNS, OTHER, LISTS))) for _ in range(rng.randint(1, most)))
 
 
-def kinds_of_all_headers(text: str) -> list[SectionKind]:
+def kinds_of_all_headers(text):
     """Return the kind at each character, from every header of the text rather than from some of them."""
     every = range(len(text))
     headers = context._headers(text, every)

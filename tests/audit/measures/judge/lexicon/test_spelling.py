@@ -27,7 +27,7 @@ def test_a_place_in_the_mended_text_is_one_in_the_text():
     assert SPELLING.mend("Anxiety").as_written(Span(0, 7)) == (0, 7)
 
 
-def edits_by_definition(word: str, other: str) -> int:
+def edits_by_definition(word, other):
     """The least number of letters left out, put in, changed or swapped with the next."""
     if not word or not other:
         return len(word) + len(other)

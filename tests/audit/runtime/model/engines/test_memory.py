@@ -48,7 +48,7 @@ def free(monkeypatch):
     """Let a machine without GPUs have so much free memory, in GiB."""
     monkeypatch.setattr(memory, "count_gpus", lambda: 0)
 
-    def have(gib: float) -> None:
+    def have(gib):
         monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(int(gib * GIB), "memory"))
 
     return have

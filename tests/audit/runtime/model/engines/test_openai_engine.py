@@ -1,10 +1,9 @@
 """The served-model engine against a server that misbehaves on demand; the way there: `tests/audit/runtime/served`."""
 
 import json
-from typing import Any
 
 import pytest
-from support.servers.fault_server import Fault, Handler, asked_in, drops, raw, says, status
+from support.servers.fault_server import asked_in, drops, raw, says, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
@@ -22,10 +21,10 @@ GREEDY = {"temperature": 0.0, "n": 1, "top_p": 1.0, "presence_penalty": 0.0, "fr
 }
 
 
-def of_context(words: int, *, cuts: bool = False, finish: str = "stop") -> Fault:
+def of_context(words, *, cuts=False, finish="stop"):
     """A server in which prompt and answer may have so many words together: it refuses, or cuts, what does not fit."""
 
-    def answer(handler: Handler, body: dict[str, Any]) -> None:
+    def answer(handler, body):
         read = len(asked_in(body).split())
         if read + body["max_tokens"] > words and not cuts:
             return status(400)(handler, body)
@@ -42,7 +41,7 @@ def engine(server):
     engine.close()
 
 
-def request(key: str, prompt: str) -> GenerationRequest:
+def request(key, prompt):
     return GenerationRequest(key, (), prompt, 9)
 
 
@@ -96,7 +95,7 @@ def test_identity_names_the_address_and_never_the_key(server):
     assert "hunter2" not in json.dumps(identity)
 
 
-def words(key: str, count: int) -> GenerationRequest:
+def words(key, count):
     return GenerationRequest(key, tuple(range(count)), " ".join([SECRET.split()[0]] * count), 9)
 
 
@@ -130,7 +129,7 @@ def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server,
         list(engine.generate([request]))
 
 
-def chat(*, tokens: int = 9) -> GenerationRequest:
+def chat(*, tokens=9):
     messages = (("system", "You assist."), ("user", SECRET))
     return GenerationRequest("k", tuple(range(tokens)), "as a template writes it", 9, messages=messages)
 

@@ -3,10 +3,9 @@
 import dataclasses
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from support.servers.fault_server import NEUTRAL, Fault, Handler, asked_in, says, status
+from support.servers.fault_server import NEUTRAL, asked_in, says, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
@@ -31,7 +30,7 @@ def engine(server):
     engine.close()
 
 
-def refusing(refuses: Callable[[dict[str, Any]], bool]) -> Fault:
+def refusing(refuses):
     """A server that refuses some requests, and answers the others."""
     return lambda handler, body: (status(400) if refuses(body) else says("plan: rest", usage=None))(handler, body)
 
@@ -89,7 +88,7 @@ def test_another_model_is_refused(name, shown, request_, server, engine):
         list(engine.generate([request_]))
 
 
-def message(finish: str | None = "stop", **fields: object) -> Fault:
+def message(finish="stop", **fields):
     return lambda handler, body: handler.say(
         body, None, usage=None, choices=[{"index": 0, "message": fields, "finish_reason": finish}]
     )
@@ -177,10 +176,10 @@ def test_a_prompt_that_comes_back_changed_ends_the_audit(give, server, engine):
     assert all(asked_in(body).startswith(NEUTRAL) for _, body in server.seen)
 
 
-def counting(count: Callable[[int, str], object]) -> Fault:
+def counting(count):
     """A server that counts words of a prompt by the rule, from their number and the prompt."""
 
-    def answer(handler: Handler, body: dict[str, Any]) -> None:
+    def answer(handler, body):
         read = count(len(asked_in(body).split()), asked_in(body))
         handler.say(body, "plan: rest", usage={"prompt_tokens": read, "completion_tokens": 5})
 

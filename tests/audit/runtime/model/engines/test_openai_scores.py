@@ -2,13 +2,12 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import Fault, Handler, fails, raw, status
+from support.servers.fault_server import fails, raw, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, NoScoresError, ScoreRequest
@@ -18,24 +17,23 @@ from clinaudit.errors import BadInputError, IncompleteError
 
 #: The ids of a patient's text: all are above those of a neutral one.
 PATIENT = 1000
-Rule = Callable[[dict[str, Any], list[Any]], list[Any] | None]
 
 
-def text(key: str, tokens: int, *, first: int = 1) -> ScoreRequest:
+def text(key, tokens, *, first=1):
     return ScoreRequest(key, tuple(range(PATIENT, PATIENT + tokens)), first)
 
 
-def log_prob(token: int) -> float:
+def log_prob(token):
     return -0.125 - (token % 8)
 
 
-def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0, named: str = "token_id:{}") -> Fault:
+def scoring(change=lambda _, numbers: numbers, *, least=0, named="token_id:{}"):
     """A server that scores a prompt of token ids by the rule, changed; it refuses to write less than `least` tokens.
 
     `named` is how it names each token that it scored.
     """
 
-    def answer(handler: Handler, body: dict[str, Any]) -> None:
+    def answer(handler, body):
         if not body.get("echo"):
             return handler.say(body, "the")
         if body["max_tokens"] < least:
@@ -50,7 +48,7 @@ def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0, named:
     return answer
 
 
-def only_of(body: dict[str, Any], fault: Fault, otherwise: Fault) -> Fault:
+def only_of(body, fault, otherwise):
     """What holds for the one prompt alone."""
     return lambda handler, asked: (fault if asked["prompt"] == body else otherwise)(handler, asked)
 
@@ -67,7 +65,7 @@ def engine(server):
     engine.close()
 
 
-def expected(request: ScoreRequest) -> list[float]:
+def expected(request):
     return [log_prob(token) for token in request.token_ids[request.first :]]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from clinaudit.audit.runtime.model.engines.repetition_guard import REPEATED_NGRAM, RepetitionGuard, first_repeated_ngram
 
 
-def brute_force(token_ids: list[int], n: int) -> int | None:
+def brute_force(token_ids, n):
     """Every pair of positions, compared."""
     for second in range(len(token_ids) - n + 1):
         for first in range(second):

@@ -70,7 +70,7 @@ def _short_steps(monkeypatch):
     monkeypatch.setattr(token_scores, "_ROW_TOKENS", 16)
 
 
-def network_of(name: str) -> Any:
+def network_of(name):
     import transformers
 
     make_config: Any = getattr(transformers, f"{name}Config")
@@ -80,7 +80,7 @@ def network_of(name: str) -> Any:
         return make_model(make_config(**ARCHITECTURES[name])).eval()
 
 
-def trained_and_its_base() -> tuple[Any, Any]:
+def trained_and_its_base():
     """The tiny demo's model, and the same before any training."""
     from transformers import AutoModelForCausalLM
 
@@ -91,7 +91,7 @@ def trained_and_its_base() -> tuple[Any, Any]:
         return trained.eval(), make(trained.config).eval()
 
 
-def differences_in_two_orders_and_sizes(network: Any, requests: list[ScoreRequest]) -> tuple[float, float]:
+def differences_in_two_orders_and_sizes(network, requests):
     """Return how far scores lie from the definition: many texts at once, and one by one in the other order."""
     expected = scores_by_definition(network, requests)
     many = by_key(list(score_texts(network, requests, batch_size=64)))
@@ -153,7 +153,7 @@ def test_logits_of_a_few_tokens_are_in_memory_at_once():
     (late,) = [request for request in requests if request.key == "last alone"]
     steps: list[tuple[int, int]] = []
 
-    def count(_module: Any, _args: object, given: dict[str, Any], out: Any) -> None:
+    def count(_module, _args, given, out):
         steps.append((given["input_ids"].numel(), out.logits[..., 0].numel()))
 
     network.register_forward_hook(count, with_kwargs=True)
@@ -170,7 +170,7 @@ def test_logits_of_a_few_tokens_are_in_memory_at_once():
 
 @pytest.fixture(scope="module")
 def score(model):
-    def by_engine(requests: list[ScoreRequest], *, batch_size: int = 64) -> dict[str, Any]:
+    def by_engine(requests, *, batch_size=64):
         engine = make_engine("transformers", model, options=EngineOptions(batch_size, threads=1))
         try:
             return by_key(list(engine.score(requests)))
