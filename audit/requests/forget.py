@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from clinaudit.audit.assembly.inputs import load_inputs
+from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.assembly.run_record import fingerprint
-from clinaudit.audit.requests.register import Entered, enter_request
+from clinaudit.audit.requests.register import REQUEST_FILE, Entered, enter_request
 from clinaudit.audit.results.comparison.comparison import compare_runs
 from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
 from clinaudit.audit.results.comparison.run_pair import open_pair, require_comparable
+from clinaudit.audit.results.publication.published_files import has_evidence
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.adapter import is_adapter
+from clinaudit.audit.runtime.model.files import digest_tokenizer, inspect_adapted, inspect_model
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import require_finished_run
 from clinaudit.audit.runtime.settings import AuditSettings, read_settings
 from clinaudit.audit.unlearning.certificate.certified_runs import Given, certify_runs
-from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
+from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, TRAINING_RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import train_again
 from clinaudit.errors import BadInputError, UsageError
@@ -83,17 +85,28 @@ def forget(request: ForgetRequest) -> Certificate:
     Raises `UsageError` for what does not go together, `BadInputError` for input that cannot be used.
     """
     _require_way(request)
+    _require_place(request)
     prepare_directory(request.out / CERTIFICATE, exact=False)
     progress = Progress(quiet=request.quiet)
     listed = read_patient_list(request.ids)
     settings = _settings(request, request.model, BEFORE)
     inputs = load_inputs(settings)
     listed.require_known(inputs.corpus.ids, validation=inputs.corpus.validation)
+    _require_models(request, inputs)
     if request.before is not None:
         require_comparable(request.before, fingerprint(inputs))
+        if not has_evidence(require_finished_run(request.before)):
+            raise BadInputError(f"the evidence of {request.before.name} was purged; leave --before out")
     entered = enter_request(request.out, listed.ids, request.register, trigger=request.trigger)
     named = _find_named(listed, entered, inputs.corpus, progress)
+    if named.ids != _read_named(request.out) and (request.out / MODEL).is_dir():
+        raise UsageError(
+            f"patients asked to be forgotten after the model in {request.out.name} was trained, which may have learned "
+            "them; give another --out, and the next model leaves all of them out"
+        )
     write_atomically(request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named.ids))
+    if request.new_model is None and not {*inputs.corpus.patient_ids("train")} - {*named.ids}:
+        raise BadInputError("nobody is left to train on: every patient who was trained on is named, or none was")
     asked = {"include_patients": request.out / _NAMED_FILE}
 
     if request.before is None:
@@ -117,16 +130,57 @@ def forget(request: ForgetRequest) -> Certificate:
 
 
 def _require_way(request: ForgetRequest) -> None:
-    if (request.base_model is None) == (request.new_model is None):
-        if request.new_model is None:
-            raise UsageError(
-                "name --base-model, the model before it saw any patient of the corpus, to train again from; or "
-                "--new-model, which you trained without the patients"
-            )
-        if not is_adapter(request.model):
-            raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
+    if request.base_model is None and request.new_model is None:
+        raise UsageError(
+            "name --base-model, the model before it saw any patient of the corpus, to train again from; or "
+            "--new-model, which you trained without the patients"
+        )
+    if request.base_model is not None and request.new_model is not None and not _has_adapter(request):
+        raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
     if request.training_record is not None and request.new_model is None:
         raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
+
+
+def _has_adapter(request: ForgetRequest) -> bool:
+    return is_adapter(request.model) or (request.new_model is not None and is_adapter(request.new_model))
+
+
+def _require_place(request: ForgetRequest) -> None:
+    """Raise `UsageError` where the folder of the request would lie in something that it reads."""
+    out = request.out.resolve()
+    read = (request.corpus, request.model, request.base_model, request.new_model, request.before, request.register)
+    for path in read:
+        if path is not None and path.resolve() in (out, *out.parents):
+            raise UsageError(f"--out lies in {path.name}, which is read; name a folder of its own")
+    if any((folder / REQUEST_FILE).is_file() for folder in out.parents):
+        raise UsageError("--out lies in the folder of another request; name a folder of its own")
+
+
+def _require_models(request: ForgetRequest, inputs: AuditInputs) -> None:
+    """Raise `BadInputError` for a model or a record that hours of work would end with."""
+    if request.new_model is not None:
+        base = request.base_model if is_adapter(request.new_model) else None
+        new = inspect_model(request.new_model) if base is None else inspect_adapted(request.new_model, base=base)
+        if request.training_record is not None and not request.training_record.is_file():
+            raise BadInputError(f"no such file: {request.training_record.name}; name the new model's training record")
+    elif request.base_model is not None:
+        new = inspect_model(request.base_model)
+        if (request.base_model / RECORD_FILE).is_file():
+            raise BadInputError(
+                f"the model in {request.base_model.name} was trained here, and may have learned them; name the model "
+                "before any training on this corpus"
+            )
+    if new.digest == inputs.model.digest:
+        raise BadInputError(f"the model in {new.directory.name} is MODEL itself, which learned the patients")
+    if digest_tokenizer(new.tokenizer_directory) != inputs.model.tokenizer_digest:
+        raise BadInputError(
+            f"the model in {new.directory.name} has another tokenizer than MODEL: their texts cannot be compared"
+        )
+
+
+def _read_named(out: Path) -> list[str]:
+    path = out / _NAMED_FILE
+    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
 
 
 def _settings(request: ForgetRequest, model: Path, name: str) -> AuditSettings:
@@ -142,16 +196,18 @@ def _find_named(listed: PatientList, entered: Entered, corpus: Corpus, progress:
     person_of: Mapping[str, str] = corpus.ids
     own = list(dict.fromkeys(person_of[one] for one in listed.ids))
     earlier = list(
-        dict.fromkeys(person_of[one] for one in entered.earlier if one in person_of and person_of[one] not in own)
+        dict.fromkeys(person_of[one] for one in entered.others if one in person_of and person_of[one] not in own)
     )
     untrained = sum(corpus.patient(one).split != "train" for one in own)
     if untrained:
         progress.say(
             f"{counted(untrained, 'named patient')} of {len(own):,}: by the corpus, no model was trained on them"
         )
-    gone = sum(one not in person_of for one in entered.earlier)
+    gone = sum(one not in person_of for one in entered.others)
+    if entered.is_new_register:
+        progress.say("a new register of requests begins; if there is an older one, name it with --register")
     progress.say(
-        f"request {entered.number}: {counted(len(own), 'patient')}; of earlier requests {len(earlier):,} more are "
+        f"request {entered.number}: {counted(len(own), 'patient')}; of other requests {len(earlier):,} more are "
         f"left out and tested again{f', and {gone:,} have no notes in the corpus any more' if gone else ''}"
     )
     return _Named([*own, *earlier], len(earlier))

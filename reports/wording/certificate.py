@@ -136,7 +136,7 @@ def first_screen(certificate: Certificate) -> tuple[tuple[str, str], ...]:
 def request_sentence(certificate: Certificate) -> str:
     """Return whose request it is of, why it was made, and of which model."""
     why = "" if certificate.trigger is None else f". The site's reason: {TRIGGER_WORDS[certificate.trigger]}"
-    earlier = f", {certificate.earlier:,} of them by earlier requests" if certificate.earlier else ""
+    earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."
 

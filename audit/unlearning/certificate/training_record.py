@@ -81,6 +81,6 @@ def read_training_record(
             "must begin with weights that never saw the named"
         )
     listed = [person_of.get(patient.strip(), patient.strip()) for patient in record.trained_on]
-    if seen := {*listed} & set(named):
+    if seen := {one.casefold() for one in listed} & {one.casefold() for one in named}:
         raise BadInputError(f"{path.name} says that the model after was trained on {len(seen)} of the named patients")
     return record.model_copy(update={"trained_on": listed})
