@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.runs.command_line import FAST, audit_apart
 from support.runs.tiny_demo import TinyDemo, make_tiny_demo
@@ -16,6 +17,9 @@ from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 # three seconds costs up to forty. Read when torch is loaded, in this process and in those started from it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# How long a drawn case takes says how busy the machine is.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
