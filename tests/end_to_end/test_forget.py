@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from clinaudit.audit.commands.forget import forget as command
 from clinaudit.audit.requests import forget as door
+from clinaudit.audit.requests.register import enter_request
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = pytest.mark.slow
@@ -78,9 +79,19 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
     other.write_text(config.read_text().replace("= 40", "= 41"))
     with pytest.raises(BadInputError, match="--max-new-tokens"):
         run("--base-model", base, "--before", out / "before", "--config", other, out=tmp_path / "second")
-    # A model that was trained on them is no new one: it leaks, or nothing tells.
-    ids.write_text(f"{trained[0]}\n")
-    status, _ = run(
-        "--new-model", tiny_demo.model, "--before", out / "before", "--register", tmp_path, out=tmp_path / "third"
-    )
-    assert status in (1, 8)
+    # What would end with hours of work for nothing is refused before the request is entered.
+    for options, said in (
+        (("--new-model", tiny_demo.model), "is MODEL itself"),
+        (("--base-model", tiny_demo.model), "is MODEL itself"),
+        (("--base-model", out / "model"), "was trained here"),
+        (("--new-model", out / "model", "--training-record", tmp_path / "none.json"), "no such file"),
+    ):
+        with pytest.raises(BadInputError, match=said):
+            run(*options, out=tmp_path / "third")
+    with pytest.raises(UsageError, match="lies in"):
+        run("--base-model", base, out=tiny_demo.corpus / "within")
+    assert not (tmp_path / "third").exists()
+    # Whoever asked since then may have been learned: a finished request says so, and changes nothing.
+    enter_request(tmp_path / "fourth", [trained[2]], tmp_path / "deletion-register")
+    with pytest.raises(UsageError, match="asked to be forgotten after"):
+        run("--base-model", base)
