@@ -87,10 +87,9 @@ class RuleRow(BaseModel):
 class TableRow(RuleRow):
     """One row of the program's own table, which may ask more than a pattern."""
 
-    #: What must stand right before and after what is found, and what must not, in capital or small letters.
+    #: What must and what must not stand right before what is found, and what not right after it, in any case.
     before: _Pattern = ""
     not_before: _Pattern = ""
-    after: _Pattern = ""
     not_after: _Pattern = ""
     #: How many figures it has, at least and at most.
     digits: list[int] = []
@@ -100,8 +99,8 @@ class TableRow(RuleRow):
     #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
     fewest_words: int = 1
     is_sure: bool = False
-    #: Names of functions that must all accept the match.
-    check: str | list[str] = []
+    #: A function that must accept the match.
+    check: str | None = None
     #: The function that says which spans a match is; without it, it is its group.
     read: str | None = None
 
@@ -112,18 +111,17 @@ class TableRow(RuleRow):
         if self.digits:
             least, *most = self.digits
             yield lambda match: least <= digits_of(found_in(match)) <= (most[0] if most else len(match[0]))
-        for pattern, is_before, must in (
-            (self.after, False, True),
-            (self.not_after, False, False),
-            (self.before, True, True),
-            (self.not_before, True, False),
-        ):
+        if self.not_after:
+            behind = words("".join(self.not_after))
+            yield lambda match: behind.match(match.string, span_in(match)[1]) is None
+        for pattern, must in ((self.before, True), (self.not_before, False)):
             if pattern:
-                yield _stands("".join(pattern), is_before=is_before, must=must)
+                yield _is_after("".join(pattern), must=must)
         for group, asked in self.words.items():
             if group != "rest":
                 yield _has_words(group, says(expand(asked)))
-        yield from map(_function, [self.check] if isinstance(self.check, str) else self.check)
+        if self.check is not None:
+            yield _function(self.check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,15 +256,13 @@ def _of_categories(pattern: Any) -> tuple[tuple[str, int], ...]:
     return tuple(one for one in _groups(pattern, "") if one[0] in categories())
 
 
-def _stands(pattern: str, *, is_before: bool, must: bool) -> Callable[[_Match], bool]:
-    """Return what says whether a pattern stands right before what is found, or after it, as it must or must not."""
-    compiled = words(f"(?:{pattern})$" if is_before else pattern)
+def _is_after(pattern: str, *, must: bool) -> Callable[[_Match], bool]:
+    """Return what says whether a pattern stands right before what is found, as it must or must not."""
+    compiled = words(f"(?:{pattern})$")
 
     def is_so(match: _Match) -> bool:
-        text, (start, end) = match.string, span_in(match)
-        begin = max(0, start - _BEFORE_CHARS)
-        found = compiled.search(text, begin, start) if is_before else compiled.match(text, end)
-        return (found is not None) == must
+        start, _ = span_in(match)
+        return (compiled.search(match.string, max(0, start - _BEFORE_CHARS), start) is not None) == must
 
     return is_so
 
