@@ -121,7 +121,7 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
         is_about_somebody = place < len(known) and known[place] < at
         if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
             head.append((begin, line))
-        if is_about_somebody and not _RESULTS.match(line):
+        if is_about_somebody:
             yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
     if head and known and known[0] < head[-1][0] + len(head[-1][1]):
         for begin, line in head:
@@ -129,6 +129,8 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
 
 
 def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterator[EntitySpan]:
+    if _RESULTS.match(line):
+        return
     for pattern in (_PAIR_ALONE, _SEX_ALONE):
         for match in pattern.finditer(line):
             yield from _spans(match, begin)

@@ -207,6 +207,11 @@ _BEFORE_FACILITY: Final = re.compile(
     r"(?:Born|Seen|Admitted|Referred|Transferred|Discharged|Presented|Delivered)[ ](?=\S+[ ]\S)"
 )
 _FIRST_WORD: Final = re.compile(r"([^\W\d_][\w'’]+)[ ]([A-Z][\w'’]+)")
+#: A segment of HL7 begins, and what was found ends: "SIDNEY" before "OBX|1", whose line would be read as another's.
+_SEGMENT: Final = re.compile(
+    r"\s*[\r\n\v][ \t]*(?:[A-Z]{2}\d|MSH|MSA|EVN|PID|MRG|ORC|OBR|OBX|NTE|SPM|TXA|SCH|IAM|RX[ADEO])\|"
+)
+_SEGMENT_NAME_CHARS: Final = 3
 #: "H. Lund, NHI ABC1234".
 _LABEL_AFTER: Final = re.compile(r",[ ]?([A-Za-z]+)$")
 #: "As Ada Lund, I have": a last name with an initial, if it went on otherwise.
@@ -217,6 +222,8 @@ def _without_edges(text: str, span: EntitySpan) -> EntitySpan:
     """Return a span without blanks at its ends, and without a word that stands before a name: "Reached Ada Lund"."""
     start, end = span.start, span.end
     start += len(text[start:end]) - len(text[start:end].lstrip())
+    segment = _SEGMENT.search(text, start, end + _SEGMENT_NAME_CHARS)
+    end = segment.start() if segment else end
     end -= len(text[start:end]) - len(text[start:end].rstrip())
     if span.category == "occupation":
         before = _BEFORE_TRADE.match(text, start, end)

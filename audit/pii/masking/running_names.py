@@ -184,12 +184,12 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     if not is_person and len(run.words) == 1 and _is_short(run.words[0]):
         # "ABCDE" is a first name as well.
         return False
+    begin = max(0, run.start - _CHARS)
+    is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
+    if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
+        return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
-        begin = max(0, run.start - _CHARS)
-        is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
-        if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
-            return False
         return (
             bool(labels)
             or len(sure) > 1
@@ -206,7 +206,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     ):
         return _is_written_as_name(run.words[1]) and not _is_short(run.words[1])
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
-    is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
+    is_given = len(run.words) == 1 and _GIVEN.search(text, begin, run.start)
     return is_person and bool(unknown) and not is_given
 
 

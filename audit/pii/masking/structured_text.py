@@ -67,8 +67,12 @@ _WHOLE: Final = frozenset({"PID", "IN1", "IN2", "PD1", "MRG"})
 _CODED_IN_PID: Final = frozenset({1, 8, 10, 15, 16, 17, 22, 24, 25, 26, 27, 28, 30, 31})
 #: Of results, the fields that hold somebody: who collected, ordered, interpreted and observed.
 _SOMEBODY_IN: Final = {"OBR": frozenset({10, 16, 28, 32, 33, 34, 35}), "OBX": frozenset({16})}
-#: Somebody: a number, then names ("004777^LEBAUER^SIDNEY").
-_SOMEBODY: Final = re.compile(r"[^|^~]*\^[A-Za-z'’. -]{2,}\^[A-Za-z'’. -]*[^|]*")
+#: Somebody: a number, then names ("004777^LEBAUER^SIDNEY"). Of a code the third component is its system, written with
+#: figures or one of these ("2160-0^Creatinine^LN"; HL7 table 0396); of "L", a site's own, it may be an initial.
+_SOMEBODY: Final = re.compile(
+    r"[^|^~]*\^(?:[^\W\d_]|['’. -]){2,}\^(?![^|^~]*\d|(?:LN|LOINC|SCT|SNM|SNOMED(?:[ -]?CT)?|ICD|CPT|HCPCS|HPC|NDC"
+    r"|RXNORM|CVX|MVX|UMLS|UCUM|CDCREC)(?![^|^~]))[^|]*"
+)
 
 _DEEPEST: Final = 40
 
