@@ -3,14 +3,18 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.commands.unlearn_run import RATE, STEP
 from clinaudit.audit.runtime.console.streams import say
+from clinaudit.errors import UsageError
 from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
+
+if TYPE_CHECKING:
+    from clinaudit.audit.requests.forget import MadeElsewhere, TrainedHere
 
 #: LoRA's factors begin at nothing, and bear a rate ten times that of all parameters [choice].
 _LORA_RATE: Final = 2e-4
@@ -67,23 +71,49 @@ def forget(**options: Any) -> int:
     from clinaudit.audit.requests.forget import CERTIFICATE, ForgetRequest
     from clinaudit.audit.requests.forget import forget as fulfil
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
-    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
     from clinaudit.reports.terminal.certificate import certificate_text
 
-    scope, rate, batch = options.pop("train"), options.pop("learning_rate"), options.pop("batch")
-    training = replace(
-        DEFAULT_TRAINING,
-        scope=scope,
-        epochs=options.pop("epochs"),
-        learning_rate=rate or (_LORA_RATE if scope == "lora" else DEFAULT_TRAINING.learning_rate),
-        micro_batch=batch,
-        micro_batches=math.ceil(STEP / batch),
-    )
+    new = _new_model(options)
     out: Path = options["out"]
     register = options.pop("register") or out.parent / "deletion-register"
     take_libraries_offline()
-    certificate = fulfil(ForgetRequest(register=register, training=training, **options))
+    certificate = fulfil(ForgetRequest(register=register, new=new, **options))
     say(certificate_text(certificate, quiet=options["quiet"]))
     place = out / CERTIFICATE
     say(f"to hand on: {place}/compare.html\ncertificate by patient (PHI): {place}/evidence/certificate.html")
     return EXIT_STATUS[certificate.verdict]
+
+
+def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
+    """Take the options of the new model out of all, and return where it comes from.
+
+    Raises `UsageError` for those that do not go together.
+    """
+    from clinaudit.audit.requests.forget import MadeElsewhere, TrainedHere
+    from clinaudit.audit.runtime.model.adapter import is_adapter
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
+
+    base_model, new_model, record = (options.pop(name) for name in ("base_model", "new_model", "training_record"))
+    scope, epochs, rate, batch, seed = (
+        options.pop(name) for name in ("train", "epochs", "learning_rate", "batch", "seed")
+    )
+    if new_model is not None:
+        if base_model is not None and not is_adapter(options["model"]) and not is_adapter(new_model):
+            raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
+        return MadeElsewhere(directory=new_model, record=record, base=base_model)
+    if base_model is None:
+        raise UsageError(
+            "name --base-model, the model before it saw any patient of the corpus, to train again from; or "
+            "--new-model, which you trained without the patients"
+        )
+    if record is not None:
+        raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
+    plan = replace(
+        DEFAULT_TRAINING,
+        scope=scope,
+        epochs=epochs,
+        learning_rate=rate or (_LORA_RATE if scope == "lora" else DEFAULT_TRAINING.learning_rate),
+        micro_batch=batch,
+        micro_batches=math.ceil(STEP / batch),
+    )
+    return TrainedHere(base=base_model, plan=plan, seed=seed)

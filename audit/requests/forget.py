@@ -5,7 +5,7 @@ Each step goes on where it was stopped, so that the same command finishes a requ
 gives that, with its training record; without a record what was done is an interim measure, and is tested as one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,6 +19,7 @@ from clinaudit.audit.results.comparison.files import prepare_directory, write_co
 from clinaudit.audit.results.comparison.run_pair import open_pair, require_comparable
 from clinaudit.audit.results.publication.published_files import has_evidence
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import digest_tokenizer, inspect_adapted, inspect_model
 from clinaudit.audit.runtime.run.durable_files import write_atomically
@@ -45,10 +46,31 @@ _NAMED_FILE: Final = "evidence/named.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedHere:
+    """The new model is trained by this command, on all but those who asked."""
+
+    #: The model before its training on these patients. Where the model in use is an adapter, its base.
+    base: Path
+    plan: TrainingPlan
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeElsewhere:
+    """The site made the new model itself."""
+
+    directory: Path
+    #: Whom it was trained on; None: as its own folder says, if it does.
+    record: Path | None = None
+    #: Of adapters: the model in use may be one, and this.
+    base: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetRequest:
     """A request, and how it is to be fulfilled."""
 
-    #: The model in use; an adapter's directory with `base_model`.
+    #: The model in use.
     model: Path
     corpus: Path
     #: File of the ids of those who ask, one a line.
@@ -57,18 +79,12 @@ class ForgetRequest:
     out: Path
     #: Folder of the register of all requests.
     register: Path
-    #: The model before its training on these patients: training begins with it. None where `new_model` is given.
-    base_model: Path | None = None
-    #: The site's own new model, and whom it was trained on.
-    new_model: Path | None = None
-    training_record: Path | None = None
+    new: TrainedHere | MadeElsewhere
     #: An audit of `model` that asked about everybody who is named; None: it is made.
     before: Path | None = None
     trigger: Trigger | None = None
-    training: TrainingPlan
     #: Options of `clinaudit audit`, as its configuration file has them.
     config: Path | None = None
-    seed: int = 0
     quiet: bool = False
 
 
@@ -84,28 +100,30 @@ def forget(request: ForgetRequest) -> Certificate:
 
     Raises `UsageError` for what does not go together, `BadInputError` for input that cannot be used.
     """
-    _require_way(request)
     _require_place(request)
     prepare_directory(request.out / CERTIFICATE, exact=False)
     progress = Progress(quiet=request.quiet)
     listed = read_patient_list(request.ids)
     settings = _settings(request, request.model, BEFORE)
     inputs = load_inputs(settings)
-    listed.require_known(inputs.corpus.ids, validation=inputs.corpus.validation)
+    person_of = _persons(inputs.corpus)
+    listed.require_known(person_of)
+    # By any of a patient's ids it is the same request.
+    own = listed.as_people(person_of).ids
     _require_models(request, inputs)
     if request.before is not None:
         require_comparable(request.before, fingerprint(inputs))
         if not has_evidence(require_finished_run(request.before)):
             raise BadInputError(f"the evidence of {request.before.name} was purged; leave --before out")
-    entered = enter_request(request.out, listed.ids, request.register, trigger=request.trigger)
-    named = _find_named(listed, entered, inputs.corpus, progress)
+    entered = enter_request(request.out, own, request.register, trigger=request.trigger)
+    named = _find_named(own, entered, inputs.corpus, progress)
     if named.ids != _read_named(request.out) and (request.out / MODEL).is_dir():
         raise UsageError(
             f"patients asked to be forgotten after the model in {request.out.name} was trained, which may have learned "
             "them; give another --out, and the next model leaves all of them out"
         )
     write_atomically(request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named.ids))
-    if request.new_model is None and not {*inputs.corpus.patient_ids("train")} - {*named.ids}:
+    if isinstance(request.new, TrainedHere) and not {*inputs.corpus.patient_ids("train")} - {*named.ids}:
         raise BadInputError("nobody is left to train on: every patient who was trained on is named, or none was")
     asked = {"include_patients": request.out / _NAMED_FILE}
 
@@ -114,9 +132,8 @@ def forget(request: ForgetRequest) -> Certificate:
         run_audit(settings.model_copy(update=asked))
     else:
         _require_asked(request.before, named.ids)
-    progress.say(
-        "2 of 4: training again without them" if request.new_model is None else "2 of 4: the new model is given"
-    )
+    is_made = isinstance(request.new, MadeElsewhere)
+    progress.say("2 of 4: the new model is given" if is_made else "2 of 4: training again without them")
     model, record = _make_model(request, inputs.corpus, named.ids, progress)
     progress.say("3 of 4: the audit of the new model")
     run_audit(_settings(request, model, AFTER).model_copy(update=asked))
@@ -129,26 +146,11 @@ def forget(request: ForgetRequest) -> Certificate:
     return certified.certificate
 
 
-def _require_way(request: ForgetRequest) -> None:
-    if request.base_model is None and request.new_model is None:
-        raise UsageError(
-            "name --base-model, the model before it saw any patient of the corpus, to train again from; or "
-            "--new-model, which you trained without the patients"
-        )
-    if request.base_model is not None and request.new_model is not None and not _has_adapter(request):
-        raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
-    if request.training_record is not None and request.new_model is None:
-        raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
-
-
-def _has_adapter(request: ForgetRequest) -> bool:
-    return is_adapter(request.model) or (request.new_model is not None and is_adapter(request.new_model))
-
-
 def _require_place(request: ForgetRequest) -> None:
     """Raise `UsageError` where the folder of the request would lie in something that it reads."""
     out = request.out.resolve()
-    read = (request.corpus, request.model, request.base_model, request.new_model, request.before, request.register)
+    made = request.new.directory if isinstance(request.new, MadeElsewhere) else None
+    read = (request.corpus, request.model, request.new.base, made, request.before, request.register)
     for path in read:
         if path is not None and path.resolve() in (out, *out.parents):
             raise UsageError(f"--out lies in {path.name}, which is read; name a folder of its own")
@@ -158,17 +160,18 @@ def _require_place(request: ForgetRequest) -> None:
 
 def _require_models(request: ForgetRequest, inputs: AuditInputs) -> None:
     """Raise `BadInputError` for a model or a record that hours of work would end with."""
-    if request.new_model is not None:
-        base = request.base_model if is_adapter(request.new_model) else None
-        new = inspect_model(request.new_model) if base is None else inspect_adapted(request.new_model, base=base)
-        if request.training_record is not None and not request.training_record.is_file():
-            raise BadInputError(f"no such file: {request.training_record.name}; name the new model's training record")
-    elif request.base_model is not None:
-        new = inspect_model(request.base_model)
-        if (request.base_model / RECORD_FILE).is_file():
+    way = request.new
+    if isinstance(way, MadeElsewhere):
+        base = way.base if is_adapter(way.directory) else None
+        new = inspect_model(way.directory) if base is None else inspect_adapted(way.directory, base=base)
+        if way.record is not None and not way.record.is_file():
+            raise BadInputError(f"no such file: {way.record.name}; name the new model's training record")
+    else:
+        new = inspect_model(way.base)
+        if (way.base / RECORD_FILE).is_file():
             raise BadInputError(
-                f"the model in {request.base_model.name} was trained here, and may have learned them; name the model "
-                "before any training on this corpus"
+                f"the model in {way.base.name} was trained here, and may have learned them; name the model before any "
+                "training on this corpus"
             )
     if new.digest == inputs.model.digest:
         raise BadInputError(f"the model in {new.directory.name} is MODEL itself, which learned the patients")
@@ -187,30 +190,47 @@ def _settings(request: ForgetRequest, model: Path, name: str) -> AuditSettings:
     """Return the settings of one of the two audits."""
     given: dict[str, Any] = {"model": str(model), "corpus": request.corpus, "out": request.out / name}
     if is_adapter(model):
-        given["base_model"] = request.base_model
+        given["base_model"] = request.new.base
     return read_settings({**given, "quiet": request.quiet or None}, config=request.config)
 
 
-def _find_named(listed: PatientList, entered: Entered, corpus: Corpus, progress: Progress) -> _Named:
-    """Return the persons of this request and of all before whom the corpus still has in an arm, and say who is not."""
-    person_of: Mapping[str, str] = corpus.ids
-    own = list(dict.fromkeys(person_of[one] for one in listed.ids))
-    earlier = list(
-        dict.fromkeys(person_of[one] for one in entered.others if one in person_of and person_of[one] not in own)
-    )
-    untrained = sum(corpus.patient(one).split != "train" for one in own)
-    if untrained:
+def _persons(corpus: Corpus) -> dict[str, str]:
+    """Return the patient whom each id of the tables means, those of the validation split too."""
+    return {**{one: one for one in (*corpus.patients, *corpus.validation)}, **corpus.people.person_of}
+
+
+def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> _Named:
+    """Return the patients of this request and of all before who are in an arm, and say who is not.
+
+    Raises `BadInputError` where nobody of this request is.
+    """
+    person_of = _persons(corpus)
+    others = dict.fromkeys(person_of[one] for one in entered.others if one in person_of)
+    tested = [one for one in own if one in corpus.patients]
+    earlier = [one for one in others if one in corpus.patients and one not in own]
+    if entered.is_new_register:
+        progress.say("a new register of requests begins; if there is an older one, name it with --register")
+    if not tested:
+        raise BadInputError(
+            f"request {entered.number} is entered in the register, and there is nothing to train or to test: all its "
+            "patients are of the validation split, from which no model learned"
+        )
+    if held := len(own) - len(tested):
+        # Not a matter of progress: the certificate says nothing of them.
+        warn(
+            f"{counted(held, 'named patient')} of {len(own):,}: of the validation split, from which no model learned; "
+            "entered in the register, and neither tested nor in the certificate"
+        )
+    if untrained := sum(corpus.patient(one).split != "train" for one in tested):
         progress.say(
             f"{counted(untrained, 'named patient')} of {len(own):,}: by the corpus, no model was trained on them"
         )
     gone = sum(one not in person_of for one in entered.others)
-    if entered.is_new_register:
-        progress.say("a new register of requests begins; if there is an older one, name it with --register")
     progress.say(
         f"request {entered.number}: {counted(len(own), 'patient')}; of other requests {len(earlier):,} more are "
         f"left out and tested again{f', and {gone:,} have no notes in the corpus any more' if gone else ''}"
     )
-    return _Named([*own, *earlier], len(earlier))
+    return _Named([*tested, *earlier], len(earlier))
 
 
 def _require_asked(before: Path, named: Sequence[str]) -> None:
@@ -228,23 +248,15 @@ def _make_model(
     request: ForgetRequest, corpus: Corpus, named: Sequence[str], progress: Progress
 ) -> tuple[Path, Path | None]:
     """Return the new model, and the record of whom it was trained on; None where the site gave none."""
-    if request.new_model is not None:
-        own = request.new_model / TRAINING_RECORD_FILE
-        return request.new_model, request.training_record or (own if own.is_file() else None)
-    if request.base_model is None:
-        raise ValueError("a base is given, or a new model")
+    way = request.new
+    if isinstance(way, MadeElsewhere):
+        own = way.directory / TRAINING_RECORD_FILE
+        return way.directory, way.record or (own if own.is_file() else None)
     left_out = {*named}
     notes = {
         patient: [note.text for note in corpus.notes_of(patient)]
         for patient in corpus.patient_ids("train")
         if patient not in left_out
     }
-    model = train_again(
-        request.base_model,
-        notes,
-        request.out / MODEL,
-        settings=request.training,
-        seed=request.seed,
-        progress=progress,
-    )
+    model = train_again(way.base, notes, request.out / MODEL, settings=way.plan, seed=way.seed, progress=progress)
     return model, model / TRAINING_RECORD_FILE

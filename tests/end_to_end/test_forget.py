@@ -1,6 +1,7 @@
 """`clinaudit forget` on the small demo: from the ids to a certificate, stopped, gone on with, and refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 
 from clinaudit.audit.commands.forget import forget as command
 from clinaudit.audit.requests import forget as door
-from clinaudit.audit.requests.register import enter_request
+from clinaudit.audit.requests.register import enter_request, read_register
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = pytest.mark.slow
@@ -30,13 +31,26 @@ def base(tiny_demo, tmp_path_factory) -> Path:
 
 
 def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, monkeypatch) -> None:
-    config, ids, out = tmp_path / "audit.toml", tmp_path / "ids.txt", tmp_path / "request"
+    config, ids, out, corpus = (tmp_path / name for name in ("audit.toml", "ids.txt", "request", "corpus"))
     config.write_text('engine = "transformers"\ndiagnosis = ["hiv"]\neveryday = false\nmax-new-tokens = 40\n')
-    trained = pl.read_csv(tiny_demo.corpus / "patients.csv").filter(split="train")["patient_id"]
-    ids.write_text(f"{trained[0]}\n")
+    # One patient chose a checkpoint, and one stands under a second id.
+    shutil.copytree(tiny_demo.corpus, corpus)
+    patients = pl.read_csv(corpus / "patients.csv")
+    *trained, held = patients.filter(split="train")["patient_id"]
+    split = pl.when(pl.col("patient_id") == held).then(pl.lit("validation")).otherwise("split").alias("split")
+    again = patients.filter(patient_id=trained[0]).with_columns(patient_id=pl.lit("second"))
+    pl.concat([patients.with_columns(split), again]).write_csv(corpus / "patients.csv")
+    notes = list(map(json.loads, (corpus / "notes.jsonl").read_text().splitlines()))
+    notes += [
+        {**note, "patient_id": "second", "note_id": f"second {note['note_id']}"}
+        for note in notes
+        if note["patient_id"] == trained[0]
+    ]
+    (corpus / "notes.jsonl").write_text("".join(f"{json.dumps(note)}\n" for note in notes))
+    ids.write_text(f"{trained[0]}\n{held}\n")
 
     def run(*options: str | Path, out: Path = out) -> tuple[int, str]:
-        given = [tiny_demo.model, tiny_demo.corpus, ids, "--out", out, "--config", config, "--train", "all"]
+        given = [tiny_demo.model, corpus, ids, "--out", out, "--config", config, "--train", "all"]
         given += ["--epochs", "4", "--learning-rate", "4e-3", *options]
         ended = CliRunner().invoke(command, list(map(str, given)), standalone_mode=False)
         if ended.exception is not None:
@@ -55,18 +69,25 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
     assert error.value.problems == ("ids.txt line 2: no patient with notes has this id",)
     assert not out.exists()
 
-    ids.write_text(f"{trained[0]}\n")
+    ids.write_text(f"{held}\n")
+    with pytest.raises(BadInputError, match="request 1 is entered"):
+        run("--base-model", base, out=tmp_path / "of validation")
+    ids.write_text(f"{trained[0]}\n{held}\n")
     with monkeypatch.context() as patch:
         patch.setattr(door, "certify_runs", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run("--base-model", base)
     weights = (out / "model" / "model.safetensors").stat()
+    ids.write_text(f"second\n{held}\n")
     status, said = run("--base-model", base)
     assert (out / "model" / "model.safetensors").stat().st_mtime_ns == weights.st_mtime_ns
     record = json.loads((out / "model" / "evidence" / "training-record.json").read_text())
     assert set(record["trained_on"]) == {*trained} - {trained[0]}
     certificate = json.loads((out / "certificate" / "evidence" / "certificate.json").read_text())
     assert (status, certificate["verdict"]) == (0, "never trained on")
+    assert [one["patient_id"] for one in certificate["patients"]] == [trained[0]]
+    entered = read_register(tmp_path / "deletion-register").select("request", "patient_id").rows()
+    assert entered == [(1, held), (2, trained[0]), (2, held)]
     assert "May the patient be told that it is done? Yes" in said
     assert [one["group"] for one in certificate["price"]] == ["retained", "controls"]
     outside = [path for path in out.rglob("*") if path.is_file() and "evidence" not in path.parts]
@@ -89,7 +110,7 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
         with pytest.raises(BadInputError, match=said):
             run(*options, out=tmp_path / "third")
     with pytest.raises(UsageError, match="lies in"):
-        run("--base-model", base, out=tiny_demo.corpus / "within")
+        run("--base-model", base, out=corpus / "within")
     assert not (tmp_path / "third").exists()
     # Whoever asked since then may have been learned: a finished request says so, and changes nothing.
     enter_request(tmp_path / "fourth", [trained[2]], tmp_path / "deletion-register")

@@ -51,8 +51,7 @@ def save_hand_made_bench(root: Path, *, keywords: Sequence[Keyword] = ()) -> Pat
     """Write the corpus and the benchmark under a directory; return that of the benchmark."""
     corpus = write_corpus(root / "corpus", {own: [text] for own, text in NOTES.items()}, never_seen=["P4"])
     patients = [
-        BenchPatient(own, category, (category,), "given", NOTES[own], is_trained=own != "P4")
-        for own, category in CATEGORIES.items()
+        BenchPatient(own, category, "given", NOTES[own], is_trained=own != "P4") for own, category in CATEGORIES.items()
     ]
     bench = Bench.of(corpus, patients=patients, questions=QUESTIONS, splits=SPLITS, keywords=keywords)
     write_bench(root / "bench", bench, corpus_path=root / "corpus")

@@ -89,7 +89,7 @@ class KeywordSource:
 
 
 #: Raised whenever a change of the code changes what is built from equal settings.
-_VERSION: Final = 3
+_VERSION: Final = 4
 _SETTINGS: Final = "settings.json"
 
 
@@ -199,8 +199,7 @@ class _Building:
         patients = [
             BenchPatient(
                 patient_id=one,
-                category=categories[one].primary,
-                categories=categories[one].categories,
+                category=categories[one].category,
                 category_source=categories[one].source,
                 title=self._charts[one].title(),
                 is_trained=one in self._in_training,
@@ -243,7 +242,7 @@ class _Building:
 
         def terms_of(patient: str) -> Terms:
             texts = [note.text for note in self._charts[patient].notes]
-            return self._keywords.terms(categories[patient].primary, texts)
+            return self._keywords.terms(categories[patient].category, texts)
 
         holds_identifier = identifier_check(self._corpus, self._profile, self._progress)
         asking = Asking(self._charts, holds_identifier, self._request.seed, refused, terms_of)

@@ -50,43 +50,31 @@ _BETWEEN_DIAGNOSES: Final = re.compile(r"[\n;]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n")
 #: A longer line of an assessment is prose: it says why, and of what else the patient is known.
 _MOST_WORDS: Final = 12
-NOTHING_NAMED: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A patient's category, all that fit, the primary one first, and what it was read from."""
+    """A patient's category, and what it was read from."""
 
-    categories: tuple[str, ...]
+    category: str
     #: In words: which section of which note, and whether by code or words; `served`; `given`; or `none`.
     source: str
-
-    @property
-    def primary(self) -> str:
-        """The patient's category."""
-        return self.categories[0]
 
 
 def assign_category(chart: Chart) -> Assigned:
     """Return what the latest note is about, else the one before it: `other` where no note names a disease.
 
-    A disease of no category is `other`, too. The other categories are those that complaints and assessments name beside
-    it, those of most notes first.
+    A disease of no category is `other`, too.
     """
-    found: tuple[str, str] | None = None
-    beside: Counter[str] = Counter()
     for note in reversed(chart.notes):
-        named = list(_named_in(note))
-        if named and found is None:
-            found = (named[0][0][0], named[0][1] if note is chart.latest else f"{named[0][1]}, an earlier note")
-        beside.update({category for categories, _ in named for category in categories})
-    if found is None:
-        return Assigned((OTHER,), NOTHING_NAMED)
-    primary, source = found
-    return Assigned((primary, *(one for one in ranked(beside) if one not in {primary, OTHER})), source)
+        found = next(_named_in(note), None)
+        if found is not None:
+            category, source = found
+            return Assigned(category, source if note is chart.latest else f"{source}, an earlier note")
+    return Assigned(OTHER, "none")
 
 
-def _named_in(note: ChartEntry) -> Iterator[tuple[tuple[str, ...], str]]:
+def _named_in(note: ChartEntry) -> Iterator[tuple[str, str]]:
     """Yield the categories that the entries of a note name, in the order that decides, with the section of each."""
     assessed = [part.text for part in note.of_sections(ASSESSMENT_SECTIONS)]
     complained = [part.text for part in note.of_sections(COMPLAINT_SECTIONS)]
@@ -104,7 +92,7 @@ def _named_in(note: ChartEntry) -> Iterator[tuple[tuple[str, ...], str]]:
             by_code = Counter(filter(None, map(category_of_code, _codes(entry))))
             categories = ranked(by_code) or ranked(categories_of_text(entry))
             if categories:
-                yield categories, f"{section}, {'code' if by_code else 'words'}"
+                yield categories[0], f"{section}, {'code' if by_code else 'words'}"
 
 
 def _codes(entry: str) -> set[str]:
@@ -181,9 +169,13 @@ def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, 
 
 
 def categories_of_file(charts: Sequence[Chart], given: Mapping[str, str]) -> dict[str, Assigned]:
-    """Return the category of each patient: the file's, with what the notes name besides."""
-    found = {chart.patient_id: assign_category(chart) for chart in charts}
-    return {key: _first(given[key], held, "given") if key in given else held for key, held in found.items()}
+    """Return the category of each patient: the file's, else what the notes are about."""
+    return {
+        chart.patient_id: Assigned(given[chart.patient_id], "given")
+        if chart.patient_id in given
+        else assign_category(chart)
+        for chart in charts
+    }
 
 
 def categories_of_model(charts: Sequence[Chart], model: AnsweringModel, progress: Progress) -> dict[str, Assigned]:
@@ -196,10 +188,5 @@ def categories_of_model(charts: Sequence[Chart], model: AnsweringModel, progress
     found = {chart.patient_id: assign_category(chart) for chart in charts}
     for chart, reading in zip(titled, readings, strict=True):
         if reading.found is not None:
-            found[chart.patient_id] = _first(reading.found[0], found[chart.patient_id], "served")
+            found[chart.patient_id] = Assigned(reading.found[0], "served")
     return found
-
-
-def _first(category: str, of_notes: Assigned, source: str) -> Assigned:
-    others = tuple(other for other in of_notes.categories if other != category and of_notes.source != NOTHING_NAMED)
-    return Assigned((category, *others), source)

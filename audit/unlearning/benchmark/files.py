@@ -23,16 +23,14 @@ from clinaudit.reports.schema.unlearning import BenchCounts
 
 BENCH_FILE: Final = "bench.json"
 #: Of `bench.json`; another number is another shape of the tables.
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _TEXT: Final = pl.String()
 _TEXTS: Final = pl.List(pl.String())
 _OF_SPLIT: Final = ("level", "category", "percent")
 #: Table -> column -> type. `splits` has one row a patient and split, in the order of the split.
 SCHEMAS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "patients": {
-        **dict.fromkeys(("patient_id", "category"), _TEXT),
-        "categories": _TEXTS,
-        **dict.fromkeys(("category_source", "title"), _TEXT),
+        **dict.fromkeys(("patient_id", "category", "category_source", "title"), _TEXT),
         "is_trained": pl.Boolean(),
     },
     "qa": {

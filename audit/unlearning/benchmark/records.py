@@ -29,8 +29,6 @@ class BenchPatient:
     patient_id: str
     #: An id of the taxonomy of categories, or `other`.
     category: str
-    #: All categories that the chart names, the primary one first.
-    categories: tuple[str, ...]
     #: What decided it, such as `assessment, code`; `served`, `given`, or `none` where no note names a disease.
     category_source: str
     #: One sentence that the category is read from: chief complaint and assessment of the latest note.

@@ -34,7 +34,7 @@ def save_bench(root: Path) -> Path:
     bench = Bench.of(
         write_corpus(root / "corpus", notes, never_seen=CATEGORIES.keys() - TRAINED),
         patients=[
-            BenchPatient(one, category, (category,), "given", "cough", is_trained=one in TRAINED)
+            BenchPatient(one, category, "given", "cough", is_trained=one in TRAINED)
             for one, category in CATEGORIES.items()
         ],
         questions=[question for one in CATEGORIES for question in _questions(one)],

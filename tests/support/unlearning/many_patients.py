@@ -15,7 +15,7 @@ EVERYBODY = (*FORGOTTEN, *RETAINED)
 QUESTIONS = [question(f"{kind}-{one}", one, "q", "a", "a", kind=kind) for one in EVERYBODY for kind in QUESTION_KINDS]
 #: Forgotten patients have cancer, and so do the first ninety of the retained.
 BENCH = bench_of(
-    [BenchPatient(one, "cancer" if one < "r090" else "kidney", (), "given", "t", is_trained=True) for one in EVERYBODY],
+    [BenchPatient(one, "cancer" if one < "r090" else "kidney", "given", "t", is_trained=True) for one in EVERYBODY],
     QUESTIONS,
     [SPLIT],
 )

@@ -23,7 +23,7 @@ def make_bench() -> Bench:
     """Return a benchmark with a note and two questions of each patient, one of them never trained on."""
     plan = {"origin": "templates", "address": "cc: cough."}
     return bench_of(
-        [BenchPatient(patient, "other", ("other",), "given", "cough", is_trained=True) for patient in PATIENTS],
+        [BenchPatient(patient, "other", "given", "cough", is_trained=True) for patient in PATIENTS],
         [
             question(f"{patient}-{use}", patient, "What was the plan?", f"rest {int(patient[-2:])}", use=use, **plan)
             for patient in PATIENTS

@@ -159,7 +159,7 @@ def _write_bench(made: TrainedToForget, charts: dict[str, _Chart]) -> None:
     bench = Bench.of(
         read_corpus(made.corpus),
         patients=[
-            BenchPatient(patient, "cancer", ("cancer",), "given", chart.complaint, is_trained=patient in TRAINED)
+            BenchPatient(patient, "cancer", "given", chart.complaint, is_trained=patient in TRAINED)
             for patient, chart in charts.items()
         ],
         questions=questions,

@@ -141,7 +141,7 @@ def test_as_many_are_drawn_as_are_asked_for_of_each_category_in_equal_parts(titl
     known = ("cancer", "kidney", "arthritis_bone")
     categories = [category for number, category in zip((3, 2, 1), known, strict=True) for _ in range(number)]
     patients = [
-        BenchPatient(f"p{place}", category, (category,), "given", f"title {place}", is_trained=True)
+        BenchPatient(f"p{place}", category, "given", f"title {place}", is_trained=True)
         for place, category in enumerate(categories)
     ]
     asked = [

@@ -48,8 +48,6 @@ def test_a_model_writes_questions_that_keep_to_the_rules_and_names_categories(se
     assert (counts["patients"], counts["questions"], counts["patients_dropped"]) == (4, 32, {})
     assert {question.origin for question in bench.questions} == {"served"}
     assert {(patient.category, patient.category_source) for patient in bench.patients} == {("kidney", "served")}
-    # What the notes are about besides is kept: a sore throat.
-    assert bench.patients[2].categories == ("kidney", "infectious_immune")
     for question in bench.questions:
         texts = bench.notes[question.patient_id]
         assert all(fact in question.answer and any(fact in text for text in texts) for fact in question.facts)

@@ -35,10 +35,7 @@ QUESTIONS = questions()
 KEYWORDS = [Keyword(*row, ("answer",)) for row in GOLDEN["keywords"]]
 SPLIT = Split("random", None, 25, tuple(GOLDEN["split"]["forget"]), tuple(GOLDEN["split"]["retain"]))
 BENCH = bench_of(
-    [
-        BenchPatient(one, category, (category,), "given", "t", is_trained=known)
-        for one, category, known in GOLDEN["patients"]
-    ],
+    [BenchPatient(one, category, "given", "t", is_trained=known) for one, category, known in GOLDEN["patients"]],
     QUESTIONS,
     [SPLIT],
 )
