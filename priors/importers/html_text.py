@@ -243,7 +243,8 @@ class _Page:
             self._read_table(element, look)
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
-            self._add("“" if tag == "q" else "", look)
+            style = self._styles.get(element, {})
+            self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
             is_boxes = display.endswith(("flex", "grid"))
             for child in _shown_options(element) if tag == "select" else element:
@@ -253,7 +254,7 @@ class _Page:
                 self.read(child, look)
                 self._break(gap)
                 self._add(child.tail or "", look)
-            self._add("”" if tag == "q" else "", look)
+            self._add(style.get("after", "”" if tag == "q" else ""), look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
             self._write("")

@@ -1,8 +1,8 @@
 """The part of CSS that decides what a reader of a page sees: what is hidden, keeps its lines, or is a list or table.
 
 Selectors are of elements, classes, ids and attributes, within or directly below one another. A sheet that decides by
-another selector (a nested rule), condition (`@layer`, `@supports`) or value, or that writes text itself, is refused.
-Conditions are those of a screen that is 1280 pixels wide.
+another selector (a nested rule), condition (`@layer`) or value, or that writes more than a plain text, is refused where
+the page has such elements. Conditions are those of a screen that is 1280 pixels wide.
 """
 
 import re
@@ -28,6 +28,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN: Final = re.compile(rf"{_STRING}|[{{}};]|[^{{}};\"']+|.", re.DOTALL)
 _DECLARATION: Final = re.compile(rf"(?<![*\w-])([\w-]+)\s*:((?:{_STRING}|[^;])+)", re.DOTALL)
+_URGENT: Final = re.compile(r"!(?=[\s\w-]*$)")
 _FONT: Final = re.compile(r"(?<![\d.])[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
 #: Values of which others are no CSS, and count for nothing.
 _VALUES: Final = {
@@ -40,11 +41,17 @@ _VALUES: Final = {
 #: Values that stand elsewhere: a refused note is better than one that shows what it should not.
 _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
 _FREE: Final = ("font-size", "font-family", "top", "bottom")
-#: Text that a sheet writes before or after an element, and where it writes none.
-_GENERATED: Final = re.compile(r"(.*?)::?(?:before|after|marker)$", re.DOTALL)
+#: Text that a sheet writes before or after an element: none, or a plain one.
+_GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
     r"\s*(?:none|normal|no-(?:open|close)-quote|([\"'])(?:\s|\\0{0,4}(?:20|[aA]0)|\\200[bB])*\1)?\s*"
 )
+_PLAIN_CONTENT: Final = re.compile(rf"\s*({_STRING})\s*(?:/.*)?", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
+#: Escapes of other signs, halves of one, and signs of a font's own.
+_NO_TEXT: Final = re.compile("[\\\\\ud800-\uf8ff]")
+#: What every browser can lay out.
+_SUPPORTS: Final = re.compile(r"(not )?\(display ?: ?(?:grid|flex)\)")
 _SCREEN_PX: Final = 1280
 _QUERY: Final = re.compile(r"(?:(not|only)\s+)?(?:(all|screen|print|\w+)(?:\s+and\s+|$))?(.*)")
 _WIDTH: Final = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*(px|em|rem)")
@@ -55,6 +62,9 @@ _COMPOUND: Final = re.compile(
     r"(\*|[a-z][\w:-]*)?((?:[.#][\w-]+|\[[\w-]+(?:=[\"']?[^\"'\]]*[\"']?)?\])*)", re.IGNORECASE
 )
 _PART: Final = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:=[\"']?([^\"'\]]*)[\"']?)?\]")
+#: What is left out of a selector that is not read, so that it is of more elements; and where nothing would be left.
+_UNREAD: Final = re.compile(r":[\w-]+(?:\((?:[^()]|\([^()]*\))*\))?|\[[^\]]*\]|.*[+~]", re.DOTALL)
+_BARE: Final = re.compile(r"(?<![^\s>+~])(?=[:\[])")
 #: Of the mouse, or of what is not in the page.
 _NOT_OF_TEXT: Final = re.compile(
     r"::|:(?:hover|focus|active|visited|target|first-letter|first-line|focus-within|focus-visible)\b"
@@ -74,28 +84,28 @@ def computed_styles(tree: "HtmlElement") -> Styles:
     #: Whether it is important, and how specific its selector is: what counts more comes later.
     found: list[tuple[tuple[bool, tuple[int, ...]], list[HtmlElement], Mapping[str, str]]] = []
     sheets = [sheet for sheet in tree.iter("style") if _is_css(sheet) and _applies("media", sheet.get("media", ""))]
+    #: Elements that may have no text before or after them after all.
+    doubted: set[tuple[HtmlElement, str]] = set()
     rules = [rule for sheet in sheets for rule in _rules("".join(sheet.itertext()))]
     if len(rules) * sum(1 for _ in tree.iter()) > _MOST_STEPS:
         raise RecordError(_TOO_MUCH)
     for selector, declarations, applies in rules:
         generated = _GENERATED.fullmatch(selector)
-        said = _declared(declarations)
-        if generated:
-            values = {name: value for name, value, _ in _values(declarations)}
-            is_hidden = values.get("display") == "none" or values.get("visibility") == "hidden"
-            writes = not is_hidden and not _NO_CONTENT.fullmatch(values.get("content", ""))
-            said = [(False, {"content": "var()"})] if writes else []
-        if not said:
+        said = _generated(generated[2], declarations) if generated else _declared(declarations)
+        selector = (generated[1].rstrip() or "*") if generated else selector
+        if not said or _NOT_OF_TEXT.search(selector):
             continue
-        path = _path((generated[1].rstrip() or "*") if generated else selector)
-        if path is None:
-            if _NOT_OF_TEXT.search(selector):
-                continue
-            raise RecordError(_NOT_READ.format("selector"))
+        exact = _path(selector)
+        path = exact or _path(_UNREAD.sub("", _BARE.sub("*", selector))) or ("//*", ())
         try:
             elements = tree.xpath(path[0])
         except (lxml.etree.XPathError, ValueError):  # names and values that XML does not have
             raise RecordError(_NOT_READ.format("selector")) from None
+        if exact is None:
+            if elements and any(text.strip() for _, part in said for text in part.values()):
+                raise RecordError(_NOT_READ.format("selector"))
+            doubted |= {(element, place) for element in elements for _, part in said for place in part}
+            continue
         if applies is None and elements:
             raise RecordError(_NOT_READ.format("condition"))
         if elements:
@@ -109,6 +119,8 @@ def computed_styles(tree: "HtmlElement") -> Styles:
     for _, elements, part in sorted(found, key=lambda one: one[0]):
         for element in elements:
             styles.setdefault(element, {}).update(part)
+    if any(styles.get(element, {}).get(place, "").strip() for element, place in doubted):
+        raise RecordError(_NOT_READ.format("selector"))
     return styles
 
 
@@ -156,6 +168,9 @@ def _applies(kind: str, condition: str) -> bool | None:
     """Say whether what stands under an at-rule counts on a screen; None where the rule is not read."""
     if kind in _AT_RULES_WITHOUT_STYLES or kind.startswith("font-") or kind.endswith("keyframes"):
         return False
+    if kind == "supports":
+        found = _SUPPORTS.fullmatch(" ".join(condition.lower().split()))
+        return None if found is None else not found[1]
     if kind != "media":
         return None
     answers = [_is_for_screens(query.strip()) for query in " ".join(condition.lower().split()).split(",")]
@@ -201,14 +216,35 @@ def _declared(declarations: str) -> _Said:
 def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
     """Yield each property, its value, and whether it is important; what is no CSS is left out."""
     for name, written in _DECLARATION.findall(declarations):
-        value, mark, urgent = (part.strip() for part in written.partition("!"))
-        if not mark or urgent.lower() == "important":
-            yield name.lower(), value if name.lower() == "content" else value.lower(), bool(mark)
+        value, *urgent = (part.strip() for part in _URGENT.split(written))
+        if not urgent or urgent[0].lower() == "important":
+            yield name.lower(), value if name.lower() == "content" else value.lower(), bool(urgent)
 
 
 def _check_values(said: _Said) -> None:
     if any(_ELSEWHERE.search(value) for _, part in said for name, value in part.items() if name not in _FREE):
         raise RecordError(_NOT_READ.format("value"))
+
+
+def _generated(place: str, declarations: str) -> _Said:
+    """Return the text that a sheet puts before or after an element, as the property `before` or `after`.
+
+    It is `var()` where it is not read: counters, pictures as letters, lines of their own.
+    """
+    values = list(_values(declarations))
+    others = {name: value for name, value, _ in values}
+    shown = "none" if others.get("visibility") == "hidden" else others.get("display", "inline")
+    said: _Said = []
+    for name, value, is_urgent in values:
+        if name == "content":
+            plain = _PLAIN_CONTENT.fullmatch(value)
+            text = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000), plain[1][1:-1]) if plain else "\\"
+            if shown == "none" or _NO_CONTENT.fullmatch(value):
+                text = ""
+            elif _NO_TEXT.search(text) or place == "marker" or shown not in ("inline", "inline-block"):
+                text = "var()"
+            said.append((is_urgent, {place: text}))
+    return said
 
 
 def _path(selector: str) -> tuple[str, tuple[int, ...]] | None:
