@@ -9,7 +9,7 @@ import json
 import polars as pl
 import pytest
 from support.models.score_twin import TOLERANCE, by_key, largest_difference, texts_to_score
-from support.runs.command_line import OPTIONS, audit_apart, command, run_command, written_outside
+from support.runs.command_line import ASKED, audit_apart, command, run_command, written_outside
 from support.runs.tables import exact_of
 from support.servers.serving import NAME, served
 
@@ -41,7 +41,7 @@ def url(tiny_demo, tmp_path_factory):
 def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_only(audited, tiny_demo, tmp_path):
     pytest.importorskip("vllm", reason="vLLM is not installed")
     # No engine is named: vLLM is taken where it is installed.
-    run = audit_apart(tiny_demo, tmp_path, *OPTIONS, "--patients-per-cell", "6")
+    run = audit_apart(tiny_demo, tmp_path, *ASKED)
     known = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert known["engine"]["engine"] == "vllm"
     assert written_outside(run) == []
@@ -76,7 +76,7 @@ def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, t
 
 def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path):
     run = tmp_path / "run"
-    options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
+    options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", *ASKED]
     arguments = command(tiny_demo, run, *options)
     arguments[2] = f"openai:{url}#{NAME}"
     done = run_command(arguments)

@@ -41,7 +41,9 @@ _LIBRARIES = [
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 # Of everyday tasks there are hundreds: tests/audit/measures/everyday asks them.
 OPTIONS += ["--no-everyday"]
-FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6", "--diagnosis=hiv", "--diagnosis=depression"]
+#: What `audited` is asked, whatever engine decodes.
+ASKED = [*OPTIONS, "--patients-per-cell", "6", "--diagnosis=hiv", "--diagnosis=depression"]
+FAST = [*ASKED, "--engine", "transformers"]
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
 #: Where a library writes that is not told to write into the run.
 _OUTSIDE = {"HOME": "home", "TMPDIR": "tmp"}
