@@ -60,7 +60,7 @@ def measure(generations: pl.DataFrame, corpus: Corpus, processes: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     wall, cpu = time.perf_counter(), _processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
-        found = stage.find_identifiers(
+        tables, _ = stage.find_identifiers(
             generations,
             corpus=corpus,
             profile=load_profile(),
@@ -68,13 +68,13 @@ def measure(generations: pl.DataFrame, corpus: Corpus, processes: int) -> None:
             progress=Progress(quiet=True),
             runner=LocalRunner(processes),
         )
-        write_table(Path(folder), "identifiers", found.rows)
+        write_table(Path(folder), "identifiers", tables["identifiers"])
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(
         f"{len(generations)} generations, {size:.1f} MB, {processes} processes: {cpu:.1f} s of processor time "
         f"({wall:.1f} s); "
-        f"{len(found.rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
+        f"{len(tables['identifiers'])} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
     )
 
 

@@ -151,14 +151,9 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
 
         # What the generations repeat and name; every figure, the verdict, and what is published.
-        exact, identifiers = _measure_generations(
-            generations,
-            notes,
-            run,
-            settings=settings,
-            site_rules=inputs.site_rules,
-            training_length=inputs.training_length,
-        )
+        identifiers = _measure_generations(generations, notes, run, settings=settings, site_rules=inputs.site_rules)
+        del generations
+        exact = estimate_run(directory.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
         published = publish(exact)
         results = describe_results(
             inputs,
@@ -209,13 +204,11 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         foretell(len(generations), corpus, settings, progress)
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, run.runner)
         run.write({"patients": describe_patients(tabulate_facts(known, corpus))})
-        exact, identifiers = _measure_generations(
-            generations,
-            MatchedCorpus(corpus, tokenizer, profile),
-            run,
-            settings=settings,
-            site_rules=site_rules,
-        )
+        notes = MatchedCorpus(corpus, tokenizer, profile)
+        identifiers = _measure_generations(generations, notes, run, settings=settings, site_rules=site_rules)
+        # A third of all memory; what is estimated stands in the evidence.
+        del generations
+        exact = estimate_run(directory.evidence, match_tokens=settings.ngram)
         published = publish(exact)
         shown = Estimates(published)
         results = RunResults(
@@ -245,11 +238,10 @@ def _measure_generations(
     *,
     settings: ReadingOptions,
     site_rules: SiteRules | None,
-    training_length: int | None = None,
-) -> tuple[pl.DataFrame, IdentifierFacts]:
-    """Return the exact table of estimates of generations, made here or given, and how identifiers were looked for.
+) -> IdentifierFacts:
+    """Write the tables of memorization and identifiers of generations, made here or given.
 
-    Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
+    Returns how identifiers were looked for.
     """
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
     run.write(
@@ -263,7 +255,7 @@ def _measure_generations(
         )
     )
     # Identifiers that the generations hold, and whose they are.
-    identifiers = find_identifiers(
+    tables, facts = find_identifiers(
         generations,
         corpus=notes.corpus,
         profile=notes.profile,
@@ -272,9 +264,8 @@ def _measure_generations(
         site_rules=site_rules,
         runner=run.runner,
     )
-    run.write({"identifiers": identifiers.rows, "planted": identifiers.planted})
-    evidence = run.directory.evidence
-    return estimate_run(evidence, match_tokens=settings.ngram, training_length=training_length), identifiers.facts
+    run.write(tables)
+    return facts
 
 
 def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:

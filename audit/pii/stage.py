@@ -5,7 +5,6 @@ generations come from, of files, or of what a gate makes of a figure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import polars as pl
@@ -37,18 +36,6 @@ _NO_TEXT: Final[Mapping[HipaaIdentifier, str]] = {
 _NO_RULE: Final = "the detector found none of those that were planted to measure it"
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifierFindings:
-    """What the stage found."""
-
-    #: The table `identifiers`: a row a place, in the order of the generations.
-    rows: pl.DataFrame = field(repr=False)
-    #: The table `planted`: how many planted identifiers the detector found.
-    planted: pl.DataFrame
-    #: What was not looked for, and how many rules of the site's own were searched for.
-    facts: IdentifierFacts
-
-
 def find_identifiers(
     generations: pl.DataFrame,
     *,
@@ -58,8 +45,11 @@ def find_identifiers(
     progress: Progress,
     runner: ShardRunner | None = None,
     site_rules: SiteRules | None = None,
-) -> IdentifierFindings:
-    """Return what of HIPAA's identifiers the generations hold, and whose it is.
+) -> tuple[dict[str, pl.DataFrame], IdentifierFacts]:
+    """Return what of HIPAA's identifiers the generations hold, and whose it is: `identifiers` and `planted`.
+
+    The tables have a row a place, in the order of the generations, and a row a kind of planted identifier. With them
+    come the identifiers that were not looked for, and how many rules of the site's own were searched for.
 
     `seed` is that of the pools and of the planted identifiers. `site_rules`: the site's own, beside those that ship and
     the names and numbers of the corpus. `runner` (None: one process) changes no result.
@@ -78,7 +68,8 @@ def find_identifiers(
     own_texts = generations.filter(role="target", model="audited")["text"]
     planted = measure_recall(own_texts, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
     site = 0 if of_hipaa is None else len(of_hipaa.rows)
-    return IdentifierFindings(rows, planted, IdentifierFacts(not_tested=_not_tested(planted), site_rules=site))
+    facts = IdentifierFacts(not_tested=_not_tested(planted), site_rules=site)
+    return {"identifiers": rows, "planted": planted}, facts
 
 
 def _not_tested(planted: pl.DataFrame) -> dict[HipaaIdentifier, str]:

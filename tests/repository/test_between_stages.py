@@ -39,7 +39,7 @@ _HANDLES: Final = {
     "RunStore": "keeps what a model said",
 }
 _RECORDS: Final = {
-    "IdentifierFindings": "two frames, and what results.json says of them in words",
+    "IdentifierFacts": "what results.json says of the search in words",
     "PatientFacts": "where a note says what: spans of a text that stays on the disk, of which prompts are cut",
     "Targets": "frames under their names",
 }

@@ -135,6 +135,8 @@ _CELLS: Final[Mapping[str, tuple[Callable[[object], Any], Any]]] = {
 def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str) -> pl.DataFrame:
     """Return the table `generations`, with token ids where none are given; `name` is their file's, for errors.
 
+    Those of one patient stand together, patients in the order of their first.
+
     Raises `BadInputError` where given ids do not decode to the text.
     """
     problems: list[str] = []
@@ -157,7 +159,7 @@ def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelT
     table = as_table("generations", rows())
     if problems:
         raise BadInputError("the generations do not fit the tokenizer; give that of the model that made them", problems)
-    return table
+    return table.sort(pl.int_range(pl.len()).min().over("patient_id"), maintain_order=True)
 
 
 def _misfit(token_ids: Sequence[int], text: str, tokenizer: ModelTokenizer) -> str | None:

@@ -76,7 +76,7 @@ def find_sole_pieces(
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pieces of generations that one other patient's notes alone hold, and the generations with `pool`.
+    """Return the pieces of generations that one other patient's notes alone hold, and whom each generation is about.
 
     `generations` have the columns of `ASKED`. Without a patient a generation is about nobody, and everybody is another
     patient; a piece must then be one patient's alone in the masked notes of both splits, too: the house's phrases about
@@ -125,7 +125,8 @@ def find_sole_pieces(
     pieces = _leave_out_shared(pieces, notes, progress, runner)
     begin, length = pl.col("char_start"), pl.col("char_end") - pl.col("char_start")
     pieces = pieces.with_columns(pl.col("text").str.slice(begin, length))
-    return pieces.sort("generation", "token_start", "token_end", "owner_patient_id"), asked
+    pieces = pieces.sort("generation", "token_start", "token_end", "owner_patient_id")
+    return pieces, asked.select("generation", "generation_id", "patient_id", "pool")
 
 
 def list_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
@@ -175,8 +176,11 @@ def _rank_patients(notes: MatchedCorpus, pools: Pools) -> pl.DataFrame:
 
 def _split(asked: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yield the generations in parts of about `TOKENS_AT_A_TIME`."""
-    part = pl.col("token_ids").list.len().cum_sum() // TOKENS_AT_A_TIME
-    yield from asked.with_columns(part=part).partition_by("part", maintain_order=True, include_key=False)
+    begin = 0
+    # Slices, which share the texts: partitions would be copies, all at once.
+    for length in (asked["token_ids"].list.len().cum_sum() // TOKENS_AT_A_TIME).rle().struct.field("len"):
+        yield asked.slice(begin, length)
+        begin += length
 
 
 def _place_tokens(part: pl.DataFrame, tokenizer: ModelTokenizer) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split
 
 #: Characters of texts in one automaton, which takes up to 50 bytes for each while it is built; the notes are read once
 #: for each of them.
-_MOST_CHARS: Final = 10 << 20
+_MOST_CHARS: Final = 5 << 20
 #: Bytes of notes in a shard.
 PART_BYTES: Final = 4 << 20
 #: Bytes of a note that are searched at once: where a text repeats itself, each place of a ruled line is a hit of many.

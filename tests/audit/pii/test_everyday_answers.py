@@ -31,9 +31,10 @@ def find(corpus: Corpus, *answers: str, prompt: str = "write an order.") -> list
     """Return of each answer its rows of `identifiers`."""
     asked = [{"generation_id": str(at), "prompt": prompt, "text": text} for at, text in enumerate(answers)]
     generations = as_table("generations", asked)
-    found = find_identifiers(
+    tables, _ = find_identifiers(
         generations, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
-    ).rows
+    )
+    found = tables["identifiers"]
     return [found.filter(generation_id=key).to_dicts() for key in generations["generation_id"]]
 
 

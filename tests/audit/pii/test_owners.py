@@ -38,8 +38,8 @@ def find(site: Site, generations: list[Generation], folder: Path) -> list[Row]:
     site.write(folder, Random(1))
     corpus, profile = read_corpus(folder), load_profile()
     asked = generation_frame(generations)
-    found = find_identifiers(asked, corpus=corpus, profile=profile, seed=0, progress=QUIET)
-    return found.rows.to_dicts()
+    found, _ = find_identifiers(asked, corpus=corpus, profile=profile, seed=0, progress=QUIET)
+    return found["identifiers"].to_dicts()
 
 
 @pytest.fixture(scope="module")

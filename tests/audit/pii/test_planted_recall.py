@@ -105,21 +105,21 @@ def test_it_is_found_as_what_it_is_alone() -> None:
 
 def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "_site_detector", lambda *_: Finder())
-    found = find_identifiers(
+    found, facts = find_identifiers(
         generation_frame(GENERATIONS), corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
     )
-    assert found.planted.to_dicts() == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
-    assert set(found.facts.not_tested) == TESTED | {"P", "Q"}
-    assert found.rows.is_empty()
+    assert found["planted"].to_dicts() == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
+    assert set(facts.not_tested) == TESTED | {"P", "Q"}
+    assert found["identifiers"].is_empty()
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
-    found = find_identifiers(
+    found, facts = find_identifiers(
         generation_frame(GENERATIONS), corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
     )
-    assert set(found.facts.not_tested) == {"P", "Q"}
-    assert found.planted.filter(pl.col("found") < 0.9 * PLANTED).is_empty()
-    assert set(found.planted["hipaa"]) == TESTED
+    assert set(facts.not_tested) == {"P", "Q"}
+    assert found["planted"].filter(pl.col("found") < 0.9 * PLANTED).is_empty()
+    assert set(found["planted"]["hipaa"]) == TESTED
 
 
 def test_without_a_generation_nothing_is_measured(corpus: Corpus) -> None:

@@ -102,7 +102,7 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
 
     def found(on: ShardRunner) -> tuple[object, list[Row], list[Row]]:
-        findings = find_identifiers(
+        found, facts = find_identifiers(
             generation_frame(generations),
             corpus=corpus,
             profile=profile,
@@ -111,7 +111,7 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
             site_rules=rules,
             runner=on,
         )
-        return findings.facts, findings.planted.to_dicts(), findings.rows.to_dicts()
+        return facts, *(found[name].to_dicts() for name in ("planted", "identifiers"))
 
     of_one = found(LocalRunner(1))
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
