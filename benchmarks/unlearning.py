@@ -3,9 +3,9 @@
     make bench-unlearning                      all of it: about an hour on two cores, 200 MB of disk
     python benchmarks/unlearning.py --report   the tables alone, of what is finished
 
-Every model is trained, made to forget, and evaluated by the commands of docs/tutorial-forget.md. A stopped run goes on
-with the same command. Prints the tables of which docs/unlearning-results.md was written, and keeps them in the folder.
-`make demo` runs none of it.
+Every model is trained, made to forget, and evaluated by the commands of docs/forgetting.md. A stopped run goes on with
+the same command. Prints the tables of which docs/unlearning.md, "Results on the demo", was written, and keeps them in
+the folder. `make demo` runs none of it.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """clinaudit: what a clinical language model gives away about the patients it was trained on.
 
-`run_audit`, `load_results`, `check`, `mask` and `unmask` are the commands as functions (docs/python.md).
+`run_audit`, `load_results`, `check`, `mask` and `unmask` are the commands as functions (docs/results.md).
 Each loads what it needs when it is first used.
 """
 

@@ -1,4 +1,4 @@
-"""What `import clinaudit` gives: the commands as functions, with the same settings and errors (docs/python.md).
+"""What `import clinaudit` gives: the commands as functions, with the same settings and errors (docs/results.md).
 
 Owns their signatures, and what a notebook shows of a result. Each raises the errors of `clinaudit.errors`; a command
 makes exit statuses of them.

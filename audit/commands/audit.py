@@ -139,8 +139,8 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
             f"  open {run}/report.html",
             f"  open {run}/evidence/evidence.html    (each text beside the note that it repeats)",
             "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
-            "  docs/tutorial-mask.md: a prompt to a model outside, with its identifiers masked",
-            "  docs/tutorial-forget.md: a patient asks to be forgotten",
+            "  docs/mask.md: a prompt to a model outside, with its identifiers masked",
+            "  docs/forgetting.md: a patient asks to be forgotten",
         ]
         say("\n".join(map(harmless_text, lines)))
     return 0

@@ -1,4 +1,4 @@
-"""`clinaudit compare` (docs/comparing-runs.md). Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit compare` (docs/for-ml-engineers.md). Owns its options and what it prints and writes; computes nothing."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`clinaudit forget` (docs/tutorial-forget.md). Owns its options and what it prints; does nothing itself."""
+"""`clinaudit forget` (docs/forgetting.md). Owns its options and what it prints; does nothing itself."""
 
 import math
 from dataclasses import replace

@@ -23,24 +23,29 @@ This page is written from the registry, `reports/estimates/metrics.toml`, by `sc
 | design | a number that was chosen: a size of an arm or a cohort |
 | quality | a rate of the tool itself, on labelled or planted text |
 
-*Chance* is what a rule takes off: the figure of patients never seen (of the control model where nobody was held out),
-or that with the splits exchanged. A policy may limit what is marked so ([policy](policy.md)). Sections, tables and
-figures in the last column are the paper's.
+The column *limit* says what a policy may limit ([policy](policy.md)), and which chance a rule takes off: the figure of
+patients *never seen* (of the control model where nobody was held out), the figure with the splits *exchanged*, or none
+(*yes*). The last column names places of the paper. A column that a table would leave empty is left out.
 """
 
 
 def metrics_page() -> str:
     """Return the page as Markdown, a table a section of the registry."""
     parts = [_HEAD]
-    for section, metrics in groupby(METRICS.values(), lambda metric: metric.section):
-        parts.append(f"\n## {section}\n\n| metric | unit | what it says | chance | limit | paper |\n")
-        parts.append("| --- | --- | --- | --- | --- | --- |\n")
-        parts += [_line(metric) for metric in metrics]
+    for section, of_section in groupby(METRICS.values(), lambda metric: metric.section):
+        rows = [_cells(metric) for metric in of_section]
+        filled = [name for name in rows[0] if any(row[name] for row in rows)]
+        lines = [filled, ["---"] * len(filled), *([row[name] for name in filled] for row in rows)]
+        parts += [f"\n## {section}\n\n", *(f"| {' | '.join(line)} |\n" for line in lines)]
     return "".join(parts)
 
 
-def _line(metric: Metric) -> str:
+def _cells(metric: Metric) -> dict[str, str]:
     of = f" Some of `{metric.part_of}`." if metric.part_of else ""
-    limit = "yes" if metric.may_be_limited else ""
-    what = f"**{metric.title}.** {metric.sentence}{of}".replace("|", "\\|")
-    return f"| `{metric.id}` | {metric.unit} | {what} | {metric.chance} | {limit} | {metric.paper} |\n"
+    return {
+        "metric": f"`{metric.id}`",
+        "unit": metric.unit,
+        "what it says": f"**{metric.title}.** {metric.sentence}{of}".replace("|", "\\|"),
+        "limit": (metric.chance or "yes") if metric.may_be_limited else "",
+        "paper": metric.paper,
+    }

@@ -1,6 +1,6 @@
 """Records of the deletion certificate by patient, and of what a benchmark adds to it (PHI), for `evidence/` alone.
 
-Owns their shape (docs/comparing-runs.md). Nothing that is published is made of them but how many retained patients lost
+Owns their shape (docs/forgetting.md). Nothing that is published is made of them but how many retained patients lost
 by it.
 """
 

@@ -1,4 +1,4 @@
-"""Records of a comparison: what `compare.json` holds, published or exact (docs/comparing-runs.md).
+"""Records of a comparison: what `compare.json` holds, published or exact (docs/for-ml-engineers.md).
 
 A comparison is a join of two tables of estimates: A is the run before, B the one after. An exact comparison (PHI) has
 beside it what only the evidence of both runs holds: the differences of the patients whom both asked.

@@ -1,4 +1,4 @@
-"""Records of a deletion certificate without names: what `compare.json` holds of it (docs/comparing-runs.md).
+"""Records of a deletion certificate without names: what `compare.json` holds of it (docs/forgetting.md).
 
 A is the run before, B the one after. Counts of patients are words: of what is published they follow the rule on small
 cells, in the exact comparison (PHI) they are plain numbers.

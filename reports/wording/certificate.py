@@ -1,7 +1,7 @@
 """What the deletion certificate says in sentences, for its page and for the page of the comparison.
 
 Owns the wording: what a verdict means and what to do then, which finding decides, what a certificate does not say.
-Knows nothing of how a verdict came about (docs/comparing-runs.md).
+Knows nothing of how a verdict came about (docs/forgetting.md).
 """
 
 from typing import Final
@@ -66,7 +66,7 @@ NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
     ),
     "not shown": "Supply what is missing, as named below; then audit and compare again.",
 }
-#: What a certificate does not say, as docs/comparing-runs.md lists it: the claim, and what holds instead.
+#: What a certificate does not say, as docs/forgetting.md lists it: the claim, and what holds instead.
 NOT_SAID: Final = (
     (
         "That nothing is left in the weights.",

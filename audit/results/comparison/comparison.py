@@ -1,4 +1,4 @@
-"""Two runs compared: their tables of estimates joined, and how the rules moved (docs/comparing-runs.md).
+"""Two runs compared: their tables of estimates joined, and how the rules moved (docs/for-ml-engineers.md).
 
 Owns which figures are compared. What is published of a comparison is made of the two published tables alone; an exact
 one pairs the patients whom both asked, on the evidence, and stays there.

@@ -1,7 +1,7 @@
 """Two runs to be compared: what each recorded, and whether its metrics mean the same in both.
 
 Owns which settings must be equal. A mitigation changes the model, and may change the corpus. Any other difference would
-be confounded with the mitigation's effect (docs/comparing-runs.md).
+be confounded with the mitigation's effect (docs/for-ml-engineers.md).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/comparing-runs.md).
+"""What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/forgetting.md).
 
 Owns which model of a result is the one after and which the one before, that a result is of the audited corpus, and what
 answers keep of each patient. No message quotes what stands in a file, which names patients.

@@ -1,4 +1,4 @@
-"""The collapse check: a degeneration (utility) check of the model after a mitigation (docs/comparing-runs.md).
+"""The collapse check: a degeneration (utility) check of the model after a mitigation (docs/forgetting.md).
 
 A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
 the five questions on the other patients, each against the generations before; and what is measured of each named

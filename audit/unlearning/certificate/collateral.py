@@ -1,7 +1,7 @@
 """What forgetting cost the retained patients, those with a named patient's disease apart (AMNESIA, Figure 4).
 
 The price is by how far answers on each retained patient became worse, and how much of their notes the runs write
-(docs/comparing-runs.md); it bears on no verdict. Means of answers are those of AMNESIA (equations 2 and 3) without
+(docs/forgetting.md); it bears on no verdict. Means of answers are those of AMNESIA (equations 2 and 3) without
 exact memorization, which nobody sees who is given answers alone.
 """
 

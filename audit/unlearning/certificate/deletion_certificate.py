@@ -1,4 +1,4 @@
-"""The deletion certificate: a request before and after, and what follows (docs/comparing-runs.md).
+"""The deletion certificate: a request before and after, and what follows (docs/forgetting.md).
 
 Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request. The
 named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.

@@ -1,4 +1,4 @@
-"""The training record of a model that was trained again: on whom, bound to its weights (docs/comparing-runs.md).
+"""The training record of a model that was trained again: on whom, bound to its weights (docs/forgetting.md).
 
 It is its trainer's word that the model never saw the named. Such a model was not made to forget, so that nothing is
 hidden where it writes otherwise than the model before: another seed alone does that. A leak wins over the record.

@@ -1,4 +1,4 @@
-"""The verdict of a request as a whole, and why (docs/comparing-runs.md).
+"""The verdict of a request as a whole, and why (docs/forgetting.md).
 
 A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a training
 record says that it was never made to forget. Where something is missing, nothing is shown. Passing is never by lack of

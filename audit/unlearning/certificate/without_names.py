@@ -1,4 +1,4 @@
-"""The deletion certificate without names: exact (PHI), and what of it may be published (docs/comparing-runs.md).
+"""The deletion certificate without names: exact (PHI), and what of it may be published (docs/forgetting.md).
 
 Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may know
 how many they are, and a known total gives a small cell away. Of more, a table of counts is published where none of its

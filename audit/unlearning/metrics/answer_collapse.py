@@ -2,7 +2,7 @@
 
 DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. The questions are
 over words: they need no token ids, and compare models of two tokenizers (docs/unlearning.md). The certificate
-asks alike of generations (docs/comparing-runs.md).
+asks alike of generations (docs/forgetting.md).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The commands as functions: every example of docs/python.md run in order, what they raise, and what a run loads as."""
+"""The commands as functions: every example of docs/results.md in order, what they raise, and what a run loads as."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
 from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.run_results import RunResults, to_json
 
-_PAGE = Path(__file__).parents[3] / "docs" / "python.md"
+_PAGE = Path(__file__).parents[3] / "docs" / "results.md"
 #: The page audits with the defaults; the tiny model is audited in a hurry.
 _IN_A_HURRY = (
     'out="run/", engine="transformers", tier=("encounter",), max_new_tokens=40, patients_per_cell=2, everyday=False, '

@@ -133,8 +133,8 @@ def cells(page: str, caption: str) -> list[list[str]]:
 
 
 def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
-    documented = (ROOT / "docs" / "comparing-runs.md").read_text(encoding="utf-8")
-    part = documented.split("### What a certificate does not say")[1].split("\n## ")[0]
+    documented = (ROOT / "docs" / "forgetting.md").read_text(encoding="utf-8")
+    part = documented.split("### What a certificate does not say")[1].split("\n### ")[0]
     claims = [claim.replace("*", "") for claim in re.findall(r"^- \*\*(.+?)\*\* ", part, re.MULTILINE)]
     assert claims == [claim for claim, _ in NOT_SAID]
     folded = render_certificate(certificate()).split('id="not-said"')[1].split("<details>")[1].split("</details>")[0]

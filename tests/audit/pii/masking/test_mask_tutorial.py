@@ -1,4 +1,4 @@
-"""docs/tutorial-mask.md shows what the commands really write: each file of the page is made anew and compared."""
+"""docs/mask.md shows what the commands really write: each file of the page is made anew and compared."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from clinaudit.audit.commands.main import run
 
-PAGE = Path(__file__).parents[4] / "docs" / "tutorial-mask.md"
+PAGE = Path(__file__).parents[4] / "docs" / "mask.md"
 #: As in the corpus of the demo, whose other patients matter to nothing on the page.
 PATIENT = "p0001,nontrain,78,female,Birgit B. Cranecott,1946-11-11"
 NOTE = """patient: Birgit B. Cranecott
