@@ -23,29 +23,27 @@ This page is written from the registry, `reports/estimates/metrics.toml`, by `sc
 | design | a number that was chosen: a size of an arm or a cohort |
 | quality | a rate of the tool itself, on labelled or planted text |
 
-The column *limit* says what a policy may limit ([policy](policy.md)), and which chance a rule takes off: the figure of
-patients *never seen* (of the control model where nobody was held out), the figure with the splits *exchanged*, or none
-(*yes*). The last column names places of the paper. A column that a table would leave empty is left out.
+After the unit stand, where there are any: *limit*, if a policy may limit the metric ([policy](policy.md)); *chance*,
+which a rule takes off: the figure of patients never seen (of the control model where nobody was held out), or the
+figure with the splits exchanged; *paper*, its places in the paper.
 """
 
 
 def metrics_page() -> str:
-    """Return the page as Markdown, a table a section of the registry."""
+    """Return the page as Markdown, a list a section of the registry."""
     parts = [_HEAD]
-    for section, of_section in groupby(METRICS.values(), lambda metric: metric.section):
-        rows = [_cells(metric) for metric in of_section]
-        filled = [name for name in rows[0] if any(row[name] for row in rows)]
-        lines = [filled, ["---"] * len(filled), *([row[name] for name in filled] for row in rows)]
-        parts += [f"\n## {section}\n\n", *(f"| {' | '.join(line)} |\n" for line in lines)]
+    for section, metrics in groupby(METRICS.values(), lambda metric: metric.section):
+        parts += [f"\n## {section}\n\n", *map(_item, metrics)]
     return "".join(parts)
 
 
-def _cells(metric: Metric) -> dict[str, str]:
-    of = f" Some of `{metric.part_of}`." if metric.part_of else ""
-    return {
-        "metric": f"`{metric.id}`",
-        "unit": metric.unit,
-        "what it says": f"**{metric.title}.** {metric.sentence}{of}".replace("|", "\\|"),
-        "limit": (metric.chance or "yes") if metric.may_be_limited else "",
-        "paper": metric.paper,
+def _item(metric: Metric) -> str:
+    parts = {
+        metric.unit: True,
+        "limit": metric.may_be_limited,
+        f"chance: {metric.chance}": metric.chance,
+        f"paper: {metric.paper}": metric.paper,
     }
+    about = "; ".join(part for part, stands in parts.items() if stands)
+    of = f" Some of `{metric.part_of}`." if metric.part_of else ""
+    return f"- `{metric.id}`, **{metric.title}** ({about}). {metric.sentence}{of}\n"
