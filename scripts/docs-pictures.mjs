@@ -20,7 +20,6 @@ mkdirSync(out, { recursive: true });
 mkdirSync(join(docs, "images"), { recursive: true });
 
 const SCREEN = { width: 1280, height: 900 };
-const PHONE = { width: 390, height: 844 };
 // Tall parts are cut: the picture shows what to look for, the page has the rest. What is folded is opened first.
 const PARTS = [
   ["memorization", "#leaks .chart", 900],
@@ -33,12 +32,12 @@ const drawn = [];
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 /** Open a page of the demo; none where it is not there. */
-async function open(place, viewport = SCREEN, colorScheme = "light") {
+async function open(place) {
   if (!existsSync(join(demo, place))) {
     console.error(`left out: ${place} is not there`);
     return null;
   }
-  const page = await browser.newPage({ viewport, colorScheme });
+  const page = await browser.newPage({ viewport: SCREEN, colorScheme: "light" });
   await page.goto(pathToFileURL(join(demo, place)).href);
   return page;
 }
@@ -67,8 +66,6 @@ await shootPart(report, join(docs, "images/report.png"), "#verdict", 900);
 for (const [name, selector, tallest] of PARTS) await shootPart(report, `${out}/${name}.png`, selector, tallest);
 const annex = await open("run/annex.html");
 for (const [name, selector, tallest] of OF_ANNEX) await shootPart(annex, `${out}/${name}.png`, selector, tallest);
-await shoot(await open("run/report.html", SCREEN, "dark"), `${out}/dark.png`);
-await shoot(await open("run/report.html", PHONE), `${out}/phone.png`);
 
 const exact = await open("run/evidence/report.html");
 if (exact) await shoot(exact, `${out}/exact.png`);

@@ -14,12 +14,12 @@ from clinaudit.audit.runtime.console.streams import say, warn
 @click.argument("generation_id", metavar="ID")
 @click.argument("model", type=PATH)
 @click.option("--engine", type=click.Choice(["auto", "vllm", "transformers"]), default="auto", show_default=True)
-@value_option("--base-model DIR", "What an adapter (MODEL) was trained on.", name="base_model")
+@value_option("--base-model DIR", "The model that an adapter (MODEL) was trained on.", name="base_model")
 def again(run_directory: Path, generation_id: str, model: Path, engine: EngineChoice, base_model: Path | None) -> int:
-    """Ask MODEL once more what text ID of RUN was asked, and print the answer. It is PHI.
+    """Generate text ID of RUN anew from its prompt, and print it. It is PHI.
 
-    `clinaudit show RUN --worst N` and the evidence page give ids. MODEL are the files that RUN audited. Nothing is
-    written. The last digits of a model's numbers depend on what is read at a time: now and then a text differs.
+    `clinaudit show RUN --worst N` and the evidence page give ids. MODEL must be the files that RUN audited. Nothing is
+    written. The last digits of a model's numbers depend on the batch, so now and then a text differs.
 
     \b
     Example:

@@ -113,7 +113,7 @@ def analyze(**options: Any) -> int:
 
 @click.command()
 @click.argument("directory", type=PATH, default=Path("demo"), metavar="[DIR]")
-@value_option("--seed", "Of the patients and the model.", click.IntRange(min=0), default=0)
+@value_option("--seed", "Seed of the patients and the model.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def demo(directory: Path, seed: int, quiet: bool) -> int:
     """Make invented patients, train a small model on half of them, and audit it; all on this machine.

@@ -152,7 +152,7 @@ def learn(corpus: Path, out: Path) -> int:
     "Write the figures, and the verdict on each text or why it has none, as JSON. Until then what a served judge "
     "answers is kept beside it, so that the same command goes on where it stopped.",
 )
-@value_option("--seed", "Of a served judge's model.  [default: 0]", click.IntRange(min=0))
+@value_option("--seed", "Seed of a served judge's model.  [default: 0]", click.IntRange(min=0))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: Any) -> int:
     """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.

@@ -68,8 +68,8 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     compared; with --exact the exact tables, and the patients whom both runs asked are paired.
 
     Exit status: 0 when compared. With --forgotten: 0 forgotten, or never trained on by the record and nothing stands
-    out; 1 some still leak, or RUN_B is broken (it writes nothing of use); 8 not shown (no data, too few patients never
-    seen), which is no pass.
+    out; 1 somebody still leaks, or RUN_B is broken (it writes nothing of use); 8 not shown (no data, too few patients
+    never seen), which is no pass.
 
     \b
     Example:

@@ -24,38 +24,40 @@ _LORA_RATE: Final = 2e-4
 @click.argument("model", type=PATH)
 @click.argument("corpus", type=PATH)
 @click.argument("ids", type=PATH)
-@value_option("--out DIR", "Folder of the request; gone on with if it exists.", required=True)
+@value_option("--out DIR", "Folder of the request; resumed if it exists.", required=True)
 @value_option(
     "--base-model DIR",
-    "MODEL before it saw any patient of the corpus: training begins with it. Where MODEL is an adapter, its base.",
+    "MODEL before it saw any patient of the corpus: training begins with it. For an adapter, its base.",
 )
 @value_option("--new-model DIR", "A model that you made without the patients, in place of training one here.")
 @value_option(
     "--training-record FILE",
-    "Whom --new-model was trained on.  [default: its evidence/training-record.json, if it has one; without one it "
-    "counts as an interim measure]",
+    "The patients whom --new-model was trained on.  [default: its evidence/training-record.json, if it has one; "
+    "without one it counts as an interim measure]",
 )
 @value_option("--before RUN", "An audit of MODEL that asked about the patients.  [default: made in DIR/before]")
 @value_option(
     "--register DIR", "The register of all requests (PHI).  [default: the folder deletion-register beside DIR]"
 )
-@value_option("--trigger", "Why they must be forgotten; it decides nothing (PHI).", click.Choice(get_args(Trigger)))
+@value_option(
+    "--trigger", "Why the patients must be forgotten; it decides nothing (PHI).", click.Choice(get_args(Trigger))
+)
 @value_option(
     "--train", "LoRA's parameters beside the base model's, or all.", click.Choice(["lora", "all"]), default="lora"
 )
 @value_option("--epochs", "Passes over the notes.", click.IntRange(1, 1000), default=3)
-@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-4 of lora, 2e-5 of all]", RATE)
-@value_option("--batch N", f"Notes read at once; a step has {STEP} at least.", click.IntRange(1, 4096), default=4)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-4 for lora, 2e-5 for all]", RATE)
+@value_option("--batch N", f"Notes read at once; a step has at least {STEP}.", click.IntRange(1, 4096), default=4)
 @value_option("--config FILE", "Options of the two audits, as `clinaudit audit --config` takes them.")
-@value_option("--seed", "Of the order of the notes.", click.IntRange(0, 2**31), default=0)
+@value_option("--seed", "Seed of the order of the notes.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Only the verdict and where the certificate lies.")
 def forget(**options: Any) -> int:
     """Fulfil a deletion request: MODEL forgets the patients of IDS, and a certificate shows it.
 
     IDS is a file with one patient id a line. They enter the register of requests. The base model is trained again on
     the notes of CORPUS without them and without the patients of all earlier requests. MODEL and the new model are
-    audited, and the certificate compares the two. CORPUS still holds the patients' notes: they are what the new model
-    is searched for. Running the same command again goes on where it stopped.
+    audited, and the certificate compares the two. CORPUS must still hold the patients' notes: the new model is searched
+    for them. Running the same command again goes on where it stopped.
 
     DIR gets model/ (the new model, as private as the corpus), before/ and after/ (the audits), certificate/compare.html
     (without names) and certificate/evidence/certificate.html (PHI).

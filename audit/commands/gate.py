@@ -27,8 +27,8 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
     """Give the verdict on RUN, rule by rule; the exit status is the verdict. Decides nothing anew for RUN's own policy.
 
     With the policy of the audit this is the verdict that the audit recorded, before and after a purge. Another policy
-    is decided on the exact figures in RUN/evidence. Verdicts under many limits would tell a figure, so that what is
-    written of another policy stays in RUN/evidence; after a purge no other policy can be asked.
+    is decided on the exact figures in RUN/evidence. Verdicts under many limits would tell a figure, so files of
+    another policy stay in RUN/evidence; after a purge no other policy can be decided.
 
     \b
     Example:

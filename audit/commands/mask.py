@@ -40,15 +40,15 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
     kept; for a .txt file it is the masked text alone. The id is copied unchanged: if it reveals more than a count does,
     such as the order of admissions, give --new-ids. Names, dates, numbers and addresses are masked wherever they are
     found; some are missed. An age or an occupation stays where rules see that the query needs it; they see it in half
-    of the cases or fewer (docs/mask.md says how many of both). Clinical content is not looked for: it stays unless it
-    reads as a name or a number of somebody. A text is withheld where a detector fails, or still finds somebody after
-    four rounds: its text is null, or FILE is empty.
+    of the cases or fewer (docs/mask.md has both figures). Clinical content is not looked for: it stays unless it reads
+    as somebody's name or number. A text is withheld where a detector fails, or still finds somebody after four rounds:
+    its text is null, or FILE is empty.
 
     The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. Nothing is
     overwritten, and a run that was stopped gives nothing out: give the command again.
 
     Exit status: 0 all masked, 1 some texts withheld, 2 usage, 3 bad input, 4 a served model gave no answer (run again:
-    what it answered is not asked again), 5 refused as unsafe, 6 storage, 130 interrupted.
+    answers that it gave are kept), 5 refused as unsafe, 6 storage, 130 interrupted.
 
     \b
     Example:

@@ -68,7 +68,7 @@ _SUBSETS = value_option(
     click.Choice(get_args(SampleDomain)),
     default="general",
 )
-@value_option("--seed", "Of everything that is drawn.", click.IntRange(min=0), default=0)
+@value_option("--seed", "Seed of the samples.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def samples(
     out: Path, each: int | None, subsets: tuple[SampleSubset, ...], domain: SampleDomain, seed: int, quiet: bool
@@ -112,14 +112,14 @@ def samples(
 @click.argument("samples", type=PATH)
 @click.argument("predictions", type=PATH)
 @value_option("--out FILE", "Write the scores here, as JSON; replaced.", required=True)
-@value_option("--seed", "Of the bootstrap.", click.IntRange(min=0), default=0)
+@value_option("--seed", "Seed of the bootstrap.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -> int:
     """Score PREDICTIONS, made elsewhere, on SAMPLES of the benchmark.
 
     SAMPLES is JSONL as `clinaudit pii samples` writes it. PREDICTIONS is JSONL, one row a sample and system: sample,
-    system, and any of subjects (what was found of each), query_related (the texts that the question needs) and masked
-    (the texts that it does not need). A sample without a prediction scores 0 and is counted. FILE holds no text.
+    system, and any of subjects (each with its identifiers), query_related (the texts that the question needs) and
+    masked (the texts that it does not need). A sample without a prediction scores 0 and is counted. FILE holds no text.
 
     \b
     Example:
@@ -154,7 +154,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
 @click.command()
 @value_option("--out DIR", "Directory of the benchmark, new or its own.", required=True)
 @_each_option("200")
-@value_option("--domain", "Of what.", click.Choice([*get_args(SampleDomain), "both"]), default="both")
+@value_option("--domain", "Domain of the samples.", click.Choice([*get_args(SampleDomain), "both"]), default="both")
 @_SUBSETS
 @click.option(
     "--systems",
@@ -179,7 +179,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     "--embeddings DIR",
     "Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
 )
-@value_option("--seed", "Of samples, training and intervals.", click.IntRange(0, 2**31), default=0)
+@value_option("--seed", "Seed of samples, training and intervals.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def bench(quiet: bool, **options: Any) -> int:
     """Measure systems that find identifying text, and that tell which of it a question needs.
@@ -240,7 +240,7 @@ def _chosen(known: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
     "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
 @value_option("--draw N", "Show N samples, drawn at random.  [default: all]", click.IntRange(min=1))
-@value_option("--seed", "Of the draw and the bootstrap.", click.IntRange(min=0), default=0)
+@value_option("--seed", "Seed of the draw and the bootstrap.", click.IntRange(min=0), default=0)
 def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 

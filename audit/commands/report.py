@@ -51,18 +51,18 @@ def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
 @value_option("--template", "Note-template profile of the audit.  [default: soap]")
 @value_option(
     "--limit",
-    "Generations on the page, those with the most text of patients, own or others'.",
+    "Generations on the page: the ones with most text of patients, own or others'.",
     click.IntRange(min=1),
     default=500,
 )
 def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
     """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.
 
-    The page is RUN/evidence/evidence.html, for those cleared to see the notes: it opens from the file, without a
-    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes, whose notes
-    hold what is another patient's, what the judge read in it, and whether that is true. It can be searched, sorted
-    and filtered, and each text has an address. CORPUS is the one that RUN audited; `clinaudit purge` removes the
-    page with the rest of the evidence.
+    The page is RUN/evidence/evidence.html, for readers who may see the notes: it opens from the file, without a
+    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes or in another
+    patient's, what the judge read in it, and whether that is true. The page can be searched, sorted and filtered, and
+    each text has an address. CORPUS is the one that RUN audited; `clinaudit purge` removes the page with the rest of
+    the evidence.
 
     \b
     Example:

@@ -43,7 +43,7 @@ _with_scoring_options = with_options(
             "--split",
             "split_name",
             metavar="SPLIT",
-            help="Whom models made elsewhere were to forget, such as random:10.  [default of score: the first]",
+            help="The split that models made elsewhere forgot, such as random:10.  [default of score: the first]",
         ),
         form_option("How questions are asked: what stands in them is no leak."),
         click.option(
@@ -52,20 +52,20 @@ _with_scoring_options = with_options(
         value_option("--embeddings DIR", "An encoder for CS instead of the installed one."),
         value_option("--nli DIR", "A model of inference for ES instead of rules."),
         value_option("--corpus CORPUS", "Where the benchmark's corpus lies now, if it was moved."),
-        value_option("--seed", "Of samples and intervals.", click.IntRange(0, 2**31), default=0),
+        value_option("--seed", "Seed of samples and intervals.", click.IntRange(0, 2**31), default=0),
     ]
 )
 
 
 @unlearn.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@value_option("--bench BENCH", "The benchmark that asks.", required=True)
+@value_option("--bench BENCH", "The benchmark with the questions.", required=True)
 @_with_scoring_options
 @value_option("--base-model DIR", "The model that adapters among MODEL were trained on.")
 @click.option("--no-robustness", is_flag=True, help="Leave the trials out; far quicker.")
 @value_option(
     "--samples N",
-    "Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.  [default: 32]",
+    "Answers sampled a question; leak@k is given for k = 1, 8, 32 up to N.  [default: 32]",
     click.IntRange(1, 10_000),
 )
 @value_option("--relearning-steps N", "Steps of relearning.  [default: 20]", click.IntRange(1))
@@ -84,12 +84,12 @@ def evaluate(
 ) -> int:
     """Ask models the questions of a benchmark, and score their answers, exact memorization included.
 
-    MODEL is a model directory, or NAME=DIR. What `clinaudit unlearn finetune` and `run` wrote says itself whom it was
-    to forget; of others --split says it. One tuned on everybody is the baseline that the others are compared with; one
-    tuned without the patients of a split is the split's retrained reference.
+    MODEL is a model directory, or NAME=DIR. A model of `clinaudit unlearn finetune` or `run` records whom it was to
+    forget; for any other model --split says it. A model tuned on everybody is the baseline that the others are compared
+    with; a model tuned without the patients of a split is the split's retrained reference.
 
-    RESULT gets report.html and figures.csv, and what they were made of under evidence/. It is as private as the
-    benchmark. A stopped evaluation goes on with the same command, and one more MODEL may be given then.
+    RESULT gets report.html and figures.csv, and the tables behind them under evidence/. It is as private as the
+    benchmark. The same command resumes a stopped evaluation, and may name one more MODEL.
 
     \b
     Example:

@@ -38,11 +38,11 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
 @click.command()
 @click.argument("corpus", type=PATH, metavar="CORPUS")
 @value_option("--out BENCH", "Directory of the benchmark, new or its own.", required=True)
-@_source_option("--qa", "templates", "Who asks: templates, a served model, or a file of questions made elsewhere.")
+@_source_option("--qa", "templates", "Source of the questions: templates, a served model, or a file.")
 @_source_option(
     "--categories",
     "notes",
-    "Who says which disease a patient has: what the latest note is about, a served model, or a file.",
+    "Source of each patient's disease category: the latest note, a served model, or a file.",
 )
 @value_option(
     "--percent P",
@@ -53,24 +53,24 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
 )
 @value_option(
     "--request FILE",
-    "File of patient ids, one a line, who must be forgotten: a split of them beside the others.",
+    "File of patient ids, one a line, to be forgotten as one more split.",
     name="forgotten",
 )
 @template_option()
 @with_options(options_of(ServedModelOptions))
 @value_option("--panel FILE", "Three served judges, who check categories and questions.")
-@value_option("--panel-titles N", "Titles they check.  [default: 900]", click.IntRange(min=1))
-@value_option("--panel-questions N", "Questions they check.  [default: 1000]", click.IntRange(min=1))
+@value_option("--panel-titles N", "Titles to check.  [default: 900]", click.IntRange(min=1))
+@value_option("--panel-questions N", "Questions to check.  [default: 1000]", click.IntRange(min=1))
 @value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
-@value_option("--seed", "Of questions and splits.", click.IntRange(0, 2**31), default=0)
+@value_option("--seed", "Seed of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def build(quiet: bool, parser: Path | None, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
 
     Each patient gets a disease category and eight questions, four of recall and four that infer something; one of each
-    is withheld from all training. Templates ask of notes with sections, such as the demo's; of others let a served
-    model or a file ask. Forget sets are nested, at random and of one disease; --request adds one of patients who must
-    be forgotten. BENCH is PHI, as CORPUS is. A stopped build goes on with the same command.
+    is withheld from all training. Templates suit notes with sections, such as the demo's; for other notes give a served
+    model or a file. Forget sets are nested, at random and of one disease; --request adds the set of patients who must
+    be forgotten. BENCH is PHI, as CORPUS is. The same command resumes a stopped build.
 
     \b
     Example:

@@ -44,12 +44,12 @@ _with_training_options = with_options(
         value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
         value_option(
             "--batch N",
-            f"Texts that are read at once; a step has {STEP} at least.",
+            f"Texts read at once; a step has at least {STEP}.",
             click.IntRange(1, 4096),
             default=4,
         ),
         form_option(),
-        value_option("--seed", "Of the order of the texts.", click.IntRange(0, 2**31), default=0),
+        value_option("--seed", "Seed of the order of the texts.", click.IntRange(0, 2**31), default=0),
         click.option("--quiet", is_flag=True, help="No progress on stderr."),
     ]
 )
@@ -58,18 +58,18 @@ _with_training_options = with_options(
 @click.command()
 @value_option("--method", "How to unlearn.", click.Choice(get_args(UnlearningMethod)), required=True)
 @click.option(
-    "--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10, cancer:5 or request:4."
+    "--forget", metavar="SPLIT", required=True, help="The split to forget, such as random:10, cancer:5 or request:4."
 )
 @value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
 @click.option(
     "--choose-rate",
     is_flag=True,
-    help="Try a grid of rates, and take the largest that retained patients bear who are set aside for it.",
+    help="Set some retained patients aside, and take the largest rate of a grid at which the model still knows them.",
 )
-@value_option("--layer N", "The layer trained or steered.  [default: as 7 is of 32]", click.IntRange(0))
+@value_option("--layer N", "The layer to train or steer.  [default: in proportion to 7 of 32]", click.IntRange(0))
 @value_option(
     "--train",
-    "The layer's parameters alone, LoRA's, or all.  [default: layer; of rmu all]",
+    "The layer's parameters alone, LoRA's, or all.  [default: layer; for rmu all]",
     click.Choice(["layer", "lora", "all"]),
     name="scope",
 )
@@ -81,8 +81,8 @@ def run(**options: Any) -> int:
 
     MODEL is a Hugging Face model directory (safetensors), or a LoRA adapter's with --base-model: it is merged first.
     BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, as private as the
-    corpus, with unlearn.json beside the weights; DIR/evidence holds what tells of patients (PHI) and goes nowhere. A
-    stopped run goes on with the same command.
+    corpus, with unlearn.json beside the weights; DIR/evidence tells of patients (PHI) and must not be handed on. The
+    same command resumes a stopped run.
 
     \b
     Example:
@@ -114,7 +114,9 @@ def run(**options: Any) -> int:
 
 
 @click.command()
-@click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
+@click.option(
+    "--forget", metavar="SPLIT", help="Leave out the patients of this split: for a model that never saw them."
+)
 @value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
 @value_option("--train", "All parameters, or LoRA's.", click.Choice(["all", "lora"]), name="scope", default="all")
 @_with_training_options
@@ -122,7 +124,7 @@ def finetune(**options: Any) -> int:
     """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.
 
     With --forget, and a MODEL that never saw these patients, it is the retrained reference that unlearned models are
-    compared with. DIR is as that of `clinaudit unlearn run`.
+    compared with. DIR is as in `clinaudit unlearn run`.
 
     \b
     Example:

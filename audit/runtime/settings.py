@@ -89,15 +89,15 @@ class ReadingOptions(Options):
         metavar="FILE",
     )
     ngram: Annotated[Positive, Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
-    seed: Whole = option(0, "Of every random choice.")
+    seed: Whole = option(0, "Seed of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(None, "Ray cluster that does the work.", metavar="HOST:PORT")
     #: Results are the same, so that a resumed run may change it.
     processes: Annotated[Positive, Le(1024)] | None = option(
-        None, "Of this machine, for the analysis.", shown="one per core"
+        None, "Processes of this machine for the work.", shown="one per core"
     )
-    progress: ProgressForm = option("text", "On stderr: lines, or JSON objects.")
-    quiet: bool = option(False, "Only the verdict and the path of the report.")
+    progress: ProgressForm = option("text", "Progress on stderr: lines, or JSON objects.")
+    quiet: bool = option(False, "Print only the verdict and the path of the report.")
 
 
 class ModelOptions(Options):
@@ -106,7 +106,7 @@ class ModelOptions(Options):
     engine: EngineChoice = option("auto", "auto: vLLM if it is installed.")
     tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")
     context_length: Positive | None = option(None, "Context of a served MODEL, in tokens.")
-    base_model: Path | None = option(None, "What an adapter (MODEL) was trained on.", metavar="DIR")
+    base_model: Path | None = option(None, "The model that an adapter (MODEL) was trained on.", metavar="DIR")
     #: Appendix A.
     max_new_tokens: Positive = option(1000, "Most tokens of an answer.")
     max_batch: Positive | None = option(None, "Prompts decoded at once.", shown="64")
@@ -117,12 +117,12 @@ class ModelOptions(Options):
     )
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
     gpu_memory: Annotated[float, Strict(), Gt(0), Le(1)] | None = option(
-        None, "Of a GPU's memory, for vLLM.", metavar="SHARE", shown="vLLM's own"
+        None, "Share of a GPU's memory for vLLM.", metavar="SHARE", shown="vLLM's own"
     )
     skip_self_test: bool = option(False, "Do not test model and engine first.")
     training_length: Positive | None = option(
         None,
-        "Longest text trained on.",
+        "Longest text that MODEL was trained on.",
         metavar="TOKENS",
         shown="its context",
     )
@@ -139,7 +139,7 @@ class ScoringOptions(Options):
         metavar="DIR",
         shown="an adapter's base",
     )
-    control: Control = option("full", "What it is asked: prompts, too, or scores.")
+    control: Control = option("full", "Its work: prompts and scores, scores alone, or none.")
     everyday: bool = option(True, "Ask everyday tasks, too.")
     tasks: Path | None = option(None, "More everyday tasks (JSONL).", metavar="FILE")
 
@@ -151,12 +151,12 @@ class PromptOptions(Options):
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
-    draws: Annotated[Whole, Le(1000)] = option(0, "Ask each prompt so often again, drawn at temperature 1.")
+    draws: Annotated[Whole, Le(1000)] = option(0, "More answers to each prompt, drawn at temperature 1.")
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
     no_refine: bool = option(False, "Keep the matcher's pairs, as the paper does.")
-    controls: Controls = option("sensitive", "Of whom controls are drawn.")
+    controls: Controls = option("sensitive", "Candidates: patients with a panel diagnosis, or any.")
     include_patients: Path | None = option(
         None,
         "Ask about these ids, too; they enter no figure.",
@@ -170,8 +170,8 @@ class ServedModelOptions(Options):
     """A served model that is asked questions: as the judge, or by the command that has these options."""
 
     served_url: str | None = option(None, "Where a model is served: http://127.0.0.1:8000/v1.", metavar="URL")
-    served_model: str | None = option(None, "Its full name there.", metavar="NAME")
-    served_key_file: Path | None = option(None, "File with its key, which others cannot read.", metavar="FILE")
+    served_model: str | None = option(None, "The model's full name there.", metavar="NAME")
+    served_key_file: Path | None = option(None, "File with the server's key, which others cannot read.", metavar="FILE")
     phi_approved: tuple[str, ...] = option((), "Another host that may get PHI (repeatable).", metavar="HOST")
 
 
@@ -184,7 +184,7 @@ class JudgeOptions(ServedModelOptions):
         "provider-default: no temperature, each question three times.",
     )
     #: About what a context of 128k takes.
-    judge_note_tokens: Positive = option(100_000, "Most of a patient's notes at once.", metavar="TOKENS")
+    judge_note_tokens: Positive = option(100_000, "Most tokens of a patient's notes at once.", metavar="TOKENS")
     judge_labels: Path | None = option(
         None,
         "Your own labelled texts (JSONL).",
@@ -197,13 +197,13 @@ class IdentityOptions(Options):
     """Which model, of which institution, audited when, for which use. For the report alone: no result depends on it."""
 
     model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
-        None, "Name and version, for the report.", metavar="TEXT"
+        None, "Name and version of the model, for the report.", metavar="TEXT"
     )
     institution: Annotated[str | None, BeforeValidator(_identity_text("institution"))] = option(
         None, "Whose audit this is, for the report.", metavar="TEXT"
     )
     date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
-        None, "Of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
+        None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
     )
     intended_use: Annotated[str | None, BeforeValidator(_identity_text("intended_use"))] = option(
         None, "What the model is for, in one line.", metavar="TEXT"
@@ -220,7 +220,7 @@ class ReportOptions(IdentityOptions):
 
     policy: Path | None = option(None, f"{', '.join(SHIPPED)}, or a TOML file.", metavar="FILE", shown="default")
     training_log: Path | None = option(None, "A row per epoch (JSONL), for the report.")
-    release: Release | None = option(None, "How the model gets out.")
+    release: Release | None = option(None, "How the model leaves: an API, its weights, or not at all.")
 
 
 class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions, JudgeOptions, ReportOptions):
