@@ -8,7 +8,6 @@ on the seed and the sizes alone.
 import json
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +21,8 @@ from clinaudit.audit.demo.population import (
     LAYOUT,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
-    Complaint,
-    Diagnosis,
     Patient,
+    Table,
     draw_population,
 )
 from clinaudit.audit.runtime.run.durable_files import write_atomically
@@ -43,8 +41,7 @@ _GYNECOLOGICAL_SHARE = 0.3
 _ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """One place where a note names a diagnosis; `status` is present, denied, family or education."""
 
     diagnosis: str
@@ -60,29 +57,22 @@ class WrittenNote(NamedTuple):
     mentions: list[Mention]
 
 
-class _Visit(NamedTuple):
-    """What one visit is about, in words; `system` is the body system that the HPI tells of."""
-
-    complaint: str
-    narrative: str
-    system: str | None
-    assessment: str
-    plan: str
-
-
 def write_notes(patient: Patient, *, seed: int) -> list[WrittenNote]:
     """Write a patient's notes, oldest first; what is drawn before the first visit is copied forward to all."""
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
     complaints = rng.sample(COMPLAINTS, len(patient.visits))
-    return [_Note(chart, index, rng).write(complaint) for index, complaint in enumerate(complaints)]
+    return [chart.write(index, complaint) for index, complaint in enumerate(complaints)]
 
 
 class _Chart:
-    """A patient with the choices of wording that stay the same from note to note."""
+    """A patient with the choices of wording that stay the same from note to note, and the note under way.
+
+    What is drawn is drawn in the order of the notes.
+    """
 
     def __init__(self, patient: Patient, rng: random.Random) -> None:
-        self.patient = patient
+        self.patient, self.rng = patient, rng
         self.style = PROVIDERS.index(patient.provider) % 2
         self.onset = {
             planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < _LATE_ONSET_SHARE)
@@ -98,66 +88,67 @@ class _Chart:
         self.has_gynecology = rng.random() < _GYNECOLOGICAL_SHARE
         self.weight = rng.randint(104, 262)
         self.minute = f"{rng.randint(8, 11)}:{rng.randint(10, 59)} am"
-        self.carriage_return_note = (
-            rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
-        )
+        has_carriage_return = rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits)
+        self.carriage_return_note = rng.randrange(len(patient.visits)) if has_carriage_return else None
 
-
-class _Note:
-    """Visit `index` of a patient under way; what is drawn is drawn in the order of the note."""
-
-    def __init__(self, chart: _Chart, index: int, rng: random.Random) -> None:
-        self.chart, self.index, self.rng = chart, index, rng
-        self.patient = chart.patient
-        self.known = [planted for planted in self.patient.sensitive if chart.onset[planted.diagnosis.id] <= index]
+    def write(self, index: int, complaint: Table) -> WrittenNote:
+        """Return the note of a visit with its mentions."""
+        self.index, self.mentions = index, list[Mention]()
+        patient, rng = self.patient, self.rng
+        self.known = known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
         #: The third, where there is one, was found after the first visit.
-        self.conditions = self.patient.conditions[: 2 + (index > 0)]
-        self.mentions: list[Mention] = []
-
-    def write(self, complaint: Complaint) -> WrittenNote:
-        """Return the note with its mentions."""
-        patient, chart, known, rng = self.patient, self.chart, self.known, self.rng
-        given, surname = patient.provider
+        self.conditions = patient.conditions[: 2 + (index > 0)]
         visit = self._draw_visit(complaint)
-        blocks = {"review": self._review_systems(visit), **self._tell_histories()}
-        blocks["family"] = [*patient.family]
-        blocks["family"] += [
-            self._mention(d, "family history", "family", chart.family[d.id])
-            for d in DIAGNOSES
-            if d.id in patient.in_family
-        ]
-        blocks["problems"] = [chronic.condition.problem for chronic in self.conditions]
-        blocks["problems"] += [
-            self._mention(planted.diagnosis, "current problems", "present", planted.problem)
-            for planted in known
-            if planted.problem
-        ]
-        blocks["medications"] = [chronic.medication for chronic in self.conditions]
-        blocks["medications"] += [planted.medication for planted in known if planted.medication]
+        blocks = {
+            "review": self._review_systems(visit),
+            **self._tell_histories(),
+            "family": [
+                patient.family,
+                *(
+                    self._mention(d, "family history", "family", self.family[d.id])
+                    for d in DIAGNOSES
+                    if d.id in patient.in_family
+                ),
+            ],
+            "problems": [
+                *(chronic.condition.problem for chronic in self.conditions),
+                *(
+                    self._mention(planted.diagnosis, "current problems", "present", planted.problem)
+                    for planted in known
+                    if planted.problem
+                ),
+            ],
+            "medications": [
+                *(chronic.medication for chronic in self.conditions),
+                *(planted.medication for planted in known if planted.medication),
+            ],
+            "exam": [f"{system}: {finding}" for system, finding in EXAMS[self.style].items()],
+        }
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
-        vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {chart.weight + rng.randint(-6, 6)} lbs"
-        blocks["exam"] = [f"{system}: {finding}" for system, finding in EXAMS[chart.style].items()]
+        vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs"
+        given, surname = patient.provider
         text = LAYOUT.format(
             patient=patient,
-            day=patient.visits[self.index],
+            day=patient.visits[index],
             given=given,
             surname=surname,
             visit=visit,
-            minute=chart.minute,
+            minute=self.minute,
             vitals=vitals,
             plan=visit.plan + self._draw_education(),
             **{name: "\n".join(lines) for name, lines in blocks.items()},
         )
-        line_end = "\r\n" if self.index == chart.carriage_return_note else "\n"
+        line_end = "\r\n" if index == self.carriage_return_note else "\n"
         return WrittenNote("".join(line + line_end for line in text.splitlines() if line), self.mentions)
 
-    def _mention(self, diagnosis: Diagnosis, section: str, status: str, text: str) -> str:
+    def _mention(self, diagnosis: Table, section: str, status: str, text: str) -> str:
         """Keep a mention if `text` names the diagnosis, and return `text`."""
         if any(name in text for name in diagnosis.names):
             self.mentions.append(Mention(diagnosis.id, section, status, text))
         return text
 
-    def _draw_visit(self, complaint: Complaint) -> _Visit:
+    def _draw_visit(self, complaint: Table) -> Table:
+        """Return what the visit is about, in words; `system` is the body system that the HPI tells of."""
         patient, rng = self.patient, self.rng
         latest = self.index == len(patient.visits) - 1
         years = (patient.visits[self.index] - patient.dob).days * 100 // 36525
@@ -173,7 +164,7 @@ class _Note:
             reason = self._mention(diagnosis, "cc", "present", reason)
             sentence = self._mention(diagnosis, "hpi", "present", sentence.format(year=planted.year))
             taken = planted.medication or "counseling"
-            return _Visit(
+            return Table(
                 complaint=reason,
                 narrative=f"{person} here for {reason}. {sentence} {carried} {status}",
                 system=None,
@@ -184,7 +175,7 @@ class _Note:
         detail = ", ".join(rng.sample(complaint.details, 2))
         denied = "" if latest else self._draw_denial()
         plan = chronic.condition.plan.format(w=rng.randint(6, 24))
-        return _Visit(
+        return Table(
             complaint=f"{complaint.name} for {span}",
             narrative=f"{person} with {complaint.name}, {detail}. {carried} {status}{denied}",
             system=complaint.system,
@@ -197,10 +188,10 @@ class _Note:
             return ""
         chosen = self.rng.choice(self.patient.denied)
         diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
-        return " " + self._mention(diagnosis, "hpi", "denied", self.chart.denials[chosen])
+        return " " + self._mention(diagnosis, "hpi", "denied", self.denials[chosen])
 
-    def _review_systems(self, visit: _Visit) -> list[str]:
-        style = self.chart.style
+    def _review_systems(self, visit: Table) -> list[str]:
+        style = self.style
         reviewed = [
             f"{system}: {'see hpi' if system == visit.system else findings[style]}"
             for system, findings in REVIEW_OF_SYSTEMS.items()
@@ -221,22 +212,22 @@ class _Note:
 
     def _tell_histories(self) -> dict[str, list[str]]:
         """Return the medical history, and a line each of the gynecological and the mental health history, if any."""
-        patient, chart = self.patient, self.chart
+        patient = self.patient
         medical = [f"{one.condition.name}; dx'd in {one.since};" for one in self.conditions]
         gynecological: list[str] = []
         mental: list[str] = []
         statements = [(planted.diagnosis, "present", planted.history) for planted in self.known]
-        statements += [(d, "denied", chart.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
+        statements += [(d, "denied", self.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
         for diagnosis, status, text in statements:
             if diagnosis.id == "abortion":
                 section, lines = "gynecological history", gynecological
-            elif chart.in_medical_history[diagnosis.id]:
+            elif self.in_medical_history[diagnosis.id]:
                 section, lines = "past medical history", medical
             else:
                 section, lines = "mental health history", mental
             lines.append(self._mention(diagnosis, section, status, text))
-        if patient.sex == "female" and (gynecological or chart.has_gynecology):
-            parity = f"menarche at {chart.menarche}; {patient.children} live births."
+        if patient.sex == "female" and (gynecological or self.has_gynecology):
+            parity = f"menarche at {self.menarche}; {patient.children} live births."
             gynecological = [" ".join(["gynecological history:", parity, *gynecological])]
         return {
             "medical": medical,
@@ -257,7 +248,6 @@ _PATIENTS_PER_ARM = 130
 TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
-DIAGNOSES_FILE = "diagnoses.csv"
 _PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
 
 
@@ -274,38 +264,27 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
         people.append({**who, "split": patient.arm, **{name: getattr(patient, name) for name in _PATIENT_COLUMNS}})
         labels += [{**who, "diagnosis": diagnosis, "present": present} for diagnosis, present in has.items()]
         mentions = []
-        for number, (day, note) in enumerate(
-            zip(patient.visits, write_notes(patient, seed=seed), strict=True), start=1
-        ):
-            note_id = f"{patient.patient_id}-{number}"
-            mentions += [{"note_id": note_id, **asdict(mention)} for mention in note.mentions]
+        for number, note in enumerate(write_notes(patient, seed=seed)):
+            note_id = f"{patient.patient_id}-{number + 1}"
+            mentions += [{"note_id": note_id, **mention._asdict()} for mention in note.mentions]
             notes.append(
                 {
                     **who,
                     "note_id": note_id,
                     "text": note.text,
-                    "visit_date": str(day),
+                    "visit_date": str(patient.visits[number]),
                     "provider": f"{' '.join(patient.provider)}, MD",
                     "practice": patient.practice,
                     "note_type": "progress note",
                 }
             )
-        truths.append(
-            {
-                **who,
-                "split": patient.arm,
-                "diagnoses": has,
-                "sensitive_medications": [planted.medication for planted in patient.sensitive if planted.medication],
-                "other_medications": [chronic.medication for chronic in patient.conditions],
-                "mentions": mentions,
-            }
-        )
+        truths.append({**who, "split": patient.arm, "diagnoses": has, "mentions": mentions})
     if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
         raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / TRUTH_FILE, _as_lines(truths))
     write_atomically(directory / PATIENTS_FILE, pl.DataFrame(people).write_csv())
-    write_atomically(directory / DIAGNOSES_FILE, pl.DataFrame(labels).write_csv())
+    write_atomically(directory / "diagnoses.csv", pl.DataFrame(labels).write_csv())
     write_atomically(directory / NOTES_FILE, _as_lines(notes))
 
 

@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts, read_shard
-from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
+from clinaudit.priors.table_agreement import IDENTIFYING, Standing
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
@@ -193,27 +193,4 @@ def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
                 "none where the note template says that they have one"
             )
             findings.append(Finding(Kind.TABLE_DIFFERS, None, fact, known - differs, known, text))
-    exchanges = [found for known in patients if (found := _is_exchanged(known)) is not None]
-    if exchanged := sum(exchanges):
-        text = (
-            f"notes table: for {exchanged} of {len(exchanges)} patients the note has the table's provider as its "
-            "practice, and the practice as its provider; the two columns, or the two places in the note template, are "
-            "exchanged"
-        )
-        right = len(exchanges) - exchanged
-        findings.append(Finding(Kind.TABLE_EXCHANGED, None, Fact.PROVIDER, right, len(exchanges), text))
     return TableFit(columns, compared, own, tuple(findings))
-
-
-def _is_exchanged(known: PatientFacts) -> bool | None:
-    """Whether provider and practice of the notes table stand in the note as the other; None where one is not told."""
-    said = [set(words_of(value or "")) for value in (known.latest.provider, known.latest.practice)]
-    if not all(said) or not {Fact.PROVIDER, Fact.PRACTICE} <= known.in_note.keys():
-        return None
-    stated = [set(words_of(known.in_note[fact].value)) for fact in (Fact.PROVIDER, Fact.PRACTICE)]
-
-    def same(one: set[str], other: set[str]) -> bool:
-        # Titles and parts of a place's name are often left out.
-        return bool(other) and (one <= other or other <= one)
-
-    return all(map(same, said, stated[::-1])) and not any(map(same, said, stated))

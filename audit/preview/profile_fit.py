@@ -63,7 +63,6 @@ class Kind(StrEnum):
     #: Of the tables (`notes_fit`).
     TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
     TABLE_DIFFERS = "the notes have another value than the patients table, or none"
-    TABLE_EXCHANGED = "provider and practice of the notes table stand in the notes as the other"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import pytest
 from support.patient_facts import corpus_of, facts_of
 
 from clinaudit.audit.preview.notes_fit import measure_table_fit
-from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes, words_of
@@ -130,29 +129,6 @@ def test_facts_hold_whether_their_row_is_the_patients(tmp_path: Path) -> None:
     other = facts_of(tmp_path / "other", note, HEADS + "p,train,Ian Roth,1981-01-01,male\n")
     assert (own.is_own_row, other.is_own_row) == (True, False)
     assert set(other.table.values()) == {DIFFERS}
-
-
-@pytest.mark.parametrize(
-    ("provider", "practice", "is_exchanged"),
-    [
-        ("Elm Valley", "Dr. Mia Ode", True),
-        ("Mia Ode", "Elm Valley Clinic", False),
-        # Others than the note's are no exchange; the note's own stand in the prompt.
-        ("Ian Roth", "Oak Valley", False),
-        ("", "Mia Ode", False),
-    ],
-)
-def test_provider_and_practice_exchanged_in_the_notes_table_are_found(
-    tmp_path: Path, provider: str, practice: str, is_exchanged: bool
-) -> None:
-    text = "patient: Ada Lund\nprovider: Dr. Mia Ode\nlocation: Elm Valley Clinic\nhpi: she is well\n"
-    note = {"patient_id": "p", "note_id": "n", "text": text, "provider": provider, "practice": practice}
-    corpus = corpus_of(tmp_path, [note], HEADS + "p,train,Ada Lund,,\n")
-    facts = read_facts(corpus, load_profile(), corpus.patients)
-    assert {Fact.PROVIDER, Fact.PRACTICE} <= facts["p"].in_note.keys()
-    found = [item for item in measure_table_fit(facts.values()).findings if item.kind is Kind.TABLE_EXCHANGED]
-    assert [(item.found, item.of) for item in found] == ([(0, 1)] if is_exchanged else [])
-    assert not any(word in item.text for item in found for word in ("Mia", "Elm"))
 
 
 def test_a_table_whose_rows_no_note_tells_is_not_said_to_be_joined_wrongly(tmp_path: Path) -> None:
