@@ -17,11 +17,10 @@ from typing import NamedTuple
 import polars as pl
 
 from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
-from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.results import describe_results, list_attacks
+from clinaudit.audit.assembly.results import describe_results, find_fit_caveats, list_attacks
 from clinaudit.audit.assembly.run_record import (
     describe_run,
     fingerprint,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, Command, options_of, served_endpoint, value_option, with_options
+from clinaudit.audit.commands.options import PATH, Command, options_of, take_served, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
@@ -207,22 +207,18 @@ def _request(
 ) -> "BenchRequest":
     from clinaudit.audit.pii.benchmark.run import DEFAULT_SYSTEMS, SERVED, BenchRequest
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
-    from clinaudit.audit.runtime.served.access import ServedOptions
 
-    url, model, approved, key_file, strategies = (
-        options.pop(name) for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategies")
-    )
-    endpoint = served_endpoint(url, model)
-    if endpoint is None and (key_file or strategies or options["embeddings"]):
-        raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
+    served, strategies = take_served(options), options.pop("strategies")
+    if served is None and (strategies or options["embeddings"]):
+        raise UsageError("--strategy and --embeddings go with --served-url and --served-model")
     if systems is None:
-        systems = DEFAULT_SYSTEMS if endpoint is None else (*DEFAULT_SYSTEMS, SERVED)
+        systems = DEFAULT_SYSTEMS if served is None else (*DEFAULT_SYSTEMS, SERVED)
     return BenchRequest(
         samples=each,
         domains=DOMAINS if domain == "both" else (domain,),
         subsets=_chosen(SUBSETS, subsets),
         systems=systems,
-        served=None if endpoint is None else ServedOptions(*endpoint, approved, key_file),
+        served=served,
         strategies=_chosen(get_args(AskingStrategy), strategies),
         **options,
     )

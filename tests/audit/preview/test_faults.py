@@ -9,7 +9,7 @@ from support.corpus_tables import write_tables
 from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
 
-from clinaudit.audit.assembly.caveats import find_fit_caveats
+from clinaudit.audit.assembly.results import find_fit_caveats
 from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.audit.preview.survey import survey_corpus
 from clinaudit.audit.runtime.console.progress import Progress
