@@ -12,7 +12,7 @@ import polars as pl
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
 from clinaudit.audit.measures.population.estimates import NO_PROMPT
-from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
+from clinaudit.audit.preview.notes_fit import find_misfits, find_table_misfits
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.priors.facts import PatientFacts
@@ -155,7 +155,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
     """Return what the note template and the tables get wrong for more than a tenth of what it is about, in a caveat."""
     by_id = {known.patient_id: known for known in facts}
     subjects: dict[Kind, list[str]] = {}
-    for finding in (*measure_table_fit(facts).findings, *measure_whole_fit(by_id, profile).findings):
+    for finding in (*find_table_misfits(facts), *find_misfits(by_id, profile)[1]):
         # Fewer would tell of single patients.
         if finding.found < MINIMUM_SHARE * finding.of:
             subjects.setdefault(finding.kind, []).extend(fact for fact in Fact if fact == finding.subject)

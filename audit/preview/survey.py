@@ -20,7 +20,13 @@ from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
 from clinaudit.audit.measures.population.description import tabulate_facts
-from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
+from clinaudit.audit.preview.notes_fit import (
+    count_own_rows,
+    count_standing,
+    find_misfits,
+    find_table_misfits,
+    read_all_facts,
+)
 from clinaudit.audit.preview.profile_fit import Finding
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -110,15 +116,15 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     priors = write_priors(targets, facts=facts, probed=ProbedTiers(settings.probed.ids), writer=writer)
     prompts = count_prompts(priors)
-    fit, of_tables = measure_whole_fit(facts, profile), measure_table_fit(facts.values())
-    findings = (*fit.findings, *of_tables.findings)
+    places, misfits = find_misfits(facts, profile)
+    findings = (*misfits, *find_table_misfits(facts.values()))
     problems = (*(finding.text for finding in findings), *_unasked(prompts))
     # Where there are any sets, targets and what is asked of them are about what an audit has.
     about = "about " if any(sets.values()) else ""
     blocks = (
         _corpus_lines(corpus),
-        _layout_lines(fit.places, profile),
-        _table_lines(of_tables),
+        _layout_lines(places, profile),
+        _table_lines(facts.values()),
         _problem_lines(problems, settings.corpus),
         _tier_lines(prompts, f"{about}{_pair(arms)}", minimum_unbroken_share),
         _cohort_lines(groups, sets, corpus, known={diagnosis.id for diagnosis in sensitive}),
@@ -297,16 +303,17 @@ def _layout_lines(places: pl.DataFrame, profile: NoteProfile) -> Iterator[str]:
         yield from (f"    {row['place']:17} {_pair(row['found'])}" for row in rows if row["found"] != row["notes"])
 
 
-def _table_lines(table: TableFit) -> Iterator[str]:
-    if not table.columns:
+def _table_lines(patients: Collection[PatientFacts]) -> Iterator[str]:
+    if not (columns := count_standing(patients)):
         return
     yield "The patients table beside the patients' own notes:"
-    for fact, told in table.columns.items():
+    for fact, told in columns.items():
         kinds = ((Standing.DIFFERS, "differ"), (Standing.UNTOLD, "not told"))
         more = "".join(f", {told[kind]} {what}" for kind, what in kinds if told[kind])
         stands, known = told[Standing.STANDS], told.total()
         yield f"  {fact:5} {stands} of {known} values stand in the notes ({_percent(stands, known)}){more}"
-    yield f"  rows that agree: {table.own_rows} of {table.compared}"
+    own, compared = count_own_rows(patients)
+    yield f"  rows that agree: {own} of {compared}"
 
 
 def _unasked(prompts: Iterable[PromptCount]) -> Iterator[str]:

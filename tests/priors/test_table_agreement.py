@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import corpus_of, facts_of
 
-from clinaudit.audit.preview.notes_fit import measure_table_fit
+from clinaudit.audit.preview.notes_fit import find_table_misfits
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes, words_of
@@ -134,9 +134,9 @@ def test_facts_hold_whether_their_row_is_the_patients(tmp_path: Path) -> None:
 def test_a_table_whose_rows_no_note_tells_is_not_said_to_be_joined_wrongly(tmp_path: Path) -> None:
     notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": "cc: cough\nhpi: tired\n"} for n in range(3)]
     corpus = corpus_of(tmp_path, notes, "patient_id,sex\np0,female\np1,male\np2,female\n")
-    fit = measure_table_fit(read_facts(corpus, load_profile(), corpus.patients).values())
-    assert [(item.subject, item.found, item.of) for item in fit.findings] == [("patients", 0, 3)]
-    assert "joined" not in fit.findings[0].text
+    (found,) = find_table_misfits(read_facts(corpus, load_profile(), corpus.patients).values())
+    assert (found.subject, found.found, found.of) == ("patients", 0, 3)
+    assert "joined" not in found.text
 
 
 @pytest.mark.parametrize("letters", ["abA \n_1-", "abA \n_1-é"])
