@@ -189,10 +189,7 @@ _with_training_options = with_options(
         value_option("--corpus CORPUS", "Where the corpus of the benchmark lies now, if it was moved."),
         value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
         value_option(
-            "--batch N",
-            f"Texts that are read at once; a step has {STEP} at least.",
-            click.IntRange(1, 4096),
-            default=4,
+            "--batch N", f"Texts that are read at once; a step has {STEP} at least.", click.IntRange(1, 4096), default=4
         ),
         form_option(),
         value_option("--seed", "Of the order of the texts.", click.IntRange(0, 2**31), default=0),
