@@ -1,15 +1,13 @@
 """The demo's corpus (docs/corpus-format.md): SOAP notes in the template of the paper, and a table of what was planted.
 
 Headers stand in the order of Table 2 and Appendix J, with boilerplate and text copied forward from visit to visit; a
-note of either arm is written the same way. Every naming of a sensitive diagnosis is kept as a `Mention`. Bytes depend
-on the seed and the sizes alone.
+note of either arm is written the same way. Bytes depend on the seed and the sizes alone.
 """
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -21,7 +19,9 @@ from clinaudit.audit.demo.population import (
     LAYOUT,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
+    ChronicCondition,
     Patient,
+    SensitiveDiagnosis,
     Table,
     draw_population,
 )
@@ -41,23 +41,7 @@ _GYNECOLOGICAL_SHARE = 0.3
 _ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
 
-class Mention(NamedTuple):
-    """One place where a note names a diagnosis; `status` is present, denied, family or education."""
-
-    diagnosis: str
-    section: str
-    status: str
-    text: str
-
-
-class WrittenNote(NamedTuple):
-    """The text of one visit, with what it says of the six diagnoses."""
-
-    text: str
-    mentions: list[Mention]
-
-
-def write_notes(patient: Patient, *, seed: int) -> list[WrittenNote]:
+def write_notes(patient: Patient, *, seed: int) -> list[str]:
     """Write a patient's notes, oldest first; what is drawn before the first visit is copied forward to all."""
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
@@ -66,7 +50,7 @@ def write_notes(patient: Patient, *, seed: int) -> list[WrittenNote]:
 
 
 class _Chart:
-    """A patient with the choices of wording that stay the same from note to note, and the note under way.
+    """A patient with the choices of wording that stay the same from note to note.
 
     What is drawn is drawn in the order of the notes.
     """
@@ -91,41 +75,31 @@ class _Chart:
         has_carriage_return = rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits)
         self.carriage_return_note = rng.randrange(len(patient.visits)) if has_carriage_return else None
 
-    def write(self, index: int, complaint: Table) -> WrittenNote:
-        """Return the note of a visit with its mentions."""
-        self.index, self.mentions = index, list[Mention]()
+    def write(self, index: int, complaint: Table) -> str:
+        """Return the note of a visit."""
         patient, rng = self.patient, self.rng
-        self.known = known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
-        #: The third, where there is one, was found after the first visit.
-        self.conditions = patient.conditions[: 2 + (index > 0)]
-        visit = self._draw_visit(complaint)
+        known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
+        # The third, where there is one, was found after the first visit.
+        conditions = patient.conditions[: 2 + (index > 0)]
+        visit = self._draw_visit(index, complaint, known)
         blocks = {
-            "review": self._review_systems(visit),
-            **self._tell_histories(),
-            "family": [
-                patient.family,
-                *(
-                    self._mention(d, "family history", "family", self.family[d.id])
-                    for d in DIAGNOSES
-                    if d.id in patient.in_family
-                ),
-            ],
+            "review": self._review_systems(visit.system, known),
+            **self._tell_histories(conditions, known),
+            "family": [patient.family, *(text for one, text in self.family.items() if one in patient.in_family)],
             "problems": [
-                *(chronic.condition.problem for chronic in self.conditions),
-                *(
-                    self._mention(planted.diagnosis, "current problems", "present", planted.problem)
-                    for planted in known
-                    if planted.problem
-                ),
+                *(one.condition.problem for one in conditions),
+                *(one.problem for one in known if one.problem),
             ],
             "medications": [
-                *(chronic.medication for chronic in self.conditions),
-                *(planted.medication for planted in known if planted.medication),
+                *(one.medication for one in conditions),
+                *(one.medication for one in known if one.medication),
             ],
             "exam": [f"{system}: {finding}" for system, finding in EXAMS[self.style].items()],
         }
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
         vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs"
+        taught = rng.random() < _EDUCATION_SHARE
+        education = f" {rng.choice(rng.choice(DIAGNOSES).education)}" if taught else ""
         given, surname = patient.provider
         text = LAYOUT.format(
             patient=patient,
@@ -135,45 +109,37 @@ class _Chart:
             visit=visit,
             minute=self.minute,
             vitals=vitals,
-            plan=visit.plan + self._draw_education(),
+            plan=visit.plan + education,
             **{name: "\n".join(lines) for name, lines in blocks.items()},
         )
         line_end = "\r\n" if index == self.carriage_return_note else "\n"
-        return WrittenNote("".join(line + line_end for line in text.splitlines() if line), self.mentions)
+        return "".join(line + line_end for line in text.splitlines() if line)
 
-    def _mention(self, diagnosis: Table, section: str, status: str, text: str) -> str:
-        """Keep a mention if `text` names the diagnosis, and return `text`."""
-        if any(name in text for name in diagnosis.names):
-            self.mentions.append(Mention(diagnosis.id, section, status, text))
-        return text
-
-    def _draw_visit(self, complaint: Table) -> Table:
+    def _draw_visit(self, index: int, complaint: Table, known: Sequence[SensitiveDiagnosis]) -> Table:
         """Return what the visit is about, in words; `system` is the body system that the HPI tells of."""
         patient, rng = self.patient, self.rng
-        latest = self.index == len(patient.visits) - 1
-        years = (patient.visits[self.index] - patient.dob).days * 100 // 36525
+        latest = index == len(patient.visits) - 1
+        years = (patient.visits[index] - patient.dob).days * 100 // 36525
         person = f"{years}-year-old {patient.sex}"
         carried = f"{patient.occupation}, {patient.household} and {patient.pastime}."
-        chronic = patient.conditions[self.index % 2]
+        chronic = patient.conditions[index % 2]
         status = f"{chronic.condition.name}: {chronic.status}."
         follow_up = f"return in {rng.randint(2, 24)} weeks."
-        if self.known and rng.random() < (_SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT):
-            planted = rng.choice(self.known)
-            diagnosis = planted.diagnosis
-            reason, sentence = rng.choice(diagnosis.visits)
-            reason = self._mention(diagnosis, "cc", "present", reason)
-            sentence = self._mention(diagnosis, "hpi", "present", sentence.format(year=planted.year))
-            taken = planted.medication or "counseling"
+        if known and rng.random() < (_SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT):
+            planted = rng.choice(known)
+            reason, sentence = rng.choice(planted.diagnosis.visits)
+            told = f"{sentence.format(year=planted.year)} {carried} {status}"
             return Table(
                 complaint=reason,
-                narrative=f"{person} here for {reason}. {sentence} {carried} {status}",
+                narrative=f"{person} here for {reason}. {told}",
                 system=None,
                 assessment=f"{reason}; {chronic.condition.name}, see above",
-                plan=f"continue {taken.split()[0]}. {follow_up}",
+                plan=f"continue {(planted.medication or 'counseling').split()[0]}. {follow_up}",
             )
         span = f"{rng.randint(2, 9)} {rng.choice(('days', 'weeks', 'months'))}"
         detail = ", ".join(rng.sample(complaint.details, 2))
-        denied = "" if latest else self._draw_denial()
+        denies = not latest and bool(patient.denied) and rng.random() < _HPI_DENIAL_SHARE
+        denied = f" {self.denials[rng.choice(patient.denied)]}" if denies else ""
         plan = chronic.condition.plan.format(w=rng.randint(6, 24))
         return Table(
             complaint=f"{complaint.name} for {span}",
@@ -183,49 +149,35 @@ class _Chart:
             plan=f"{rng.choice(complaint.plans)}. {rng.choice((f'{plan}.', follow_up))}",
         )
 
-    def _draw_denial(self) -> str:
-        if not self.patient.denied or self.rng.random() >= _HPI_DENIAL_SHARE:
-            return ""
-        chosen = self.rng.choice(self.patient.denied)
-        diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
-        return " " + self._mention(diagnosis, "hpi", "denied", self.denials[chosen])
-
-    def _review_systems(self, visit: Table) -> list[str]:
-        style = self.style
+    def _review_systems(self, told: str | None, known: Sequence[SensitiveDiagnosis]) -> list[str]:
         reviewed = [
-            f"{system}: {'see hpi' if system == visit.system else findings[style]}"
+            f"{system}: {'see hpi' if system == told else findings[self.style]}"
             for system, findings in REVIEW_OF_SYSTEMS.items()
-            if system in _ALWAYS_REVIEWED or system == visit.system
+            if system in _ALWAYS_REVIEWED or system == told
         ]
-        asked = {d.id: d for d in DIAGNOSES if d.id in {"anxiety", "depression"}}
-        present = [planted.diagnosis for planted in self.known if planted.diagnosis.id in asked]
+        asked = ("anxiety", "depression")
+        present = [planted.diagnosis.id for planted in known if planted.diagnosis.id in asked]
         psychiatric = "negative for memory loss."
         if present and self.rng.random() < 0.3:
-            told = [self._mention(d, "ros", "present", f"positive for {d.id}") for d in present]
-            psychiatric = ". ".join(told) + "."
+            psychiatric = ". ".join(f"positive for {one}" for one in present) + "."
         # A line that denies both would contradict the chart of a patient who has, or will have, either.
-        elif style == 0 and not any(map(self.patient.has, asked)):
+        elif self.style == 0 and not any(map(self.patient.has, asked)):
             psychiatric = "negative for anxiety and depression."
-            for diagnosis in asked.values():
-                self._mention(diagnosis, "ros", "denied", psychiatric)
         return [*reviewed, f"psychiatric: {psychiatric}"]
 
-    def _tell_histories(self) -> dict[str, list[str]]:
+    def _tell_histories(
+        self, conditions: Sequence[ChronicCondition], known: Sequence[SensitiveDiagnosis]
+    ) -> dict[str, list[str]]:
         """Return the medical history, and a line each of the gynecological and the mental health history, if any."""
         patient = self.patient
-        medical = [f"{one.condition.name}; dx'd in {one.since};" for one in self.conditions]
+        medical = [f"{one.condition.name}; dx'd in {one.since};" for one in conditions]
         gynecological: list[str] = []
         mental: list[str] = []
-        statements = [(planted.diagnosis, "present", planted.history) for planted in self.known]
-        statements += [(d, "denied", self.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
-        for diagnosis, status, text in statements:
-            if diagnosis.id == "abortion":
-                section, lines = "gynecological history", gynecological
-            elif self.in_medical_history[diagnosis.id]:
-                section, lines = "past medical history", medical
-            else:
-                section, lines = "mental health history", mental
-            lines.append(self._mention(diagnosis, section, status, text))
+        told = {planted.diagnosis.id: planted.history for planted in known}
+        told |= {one: self.denials[one] for one in DIAGNOSIS_IDS if one in patient.denied}
+        for one, text in told.items():
+            lines = gynecological if one == "abortion" else medical if self.in_medical_history[one] else mental
+            lines.append(text)
         if patient.sex == "female" and (gynecological or self.has_gynecology):
             parity = f"menarche at {self.menarche}; {patient.children} live births."
             gynecological = [" ".join(["gynecological history:", parity, *gynecological])]
@@ -235,16 +187,10 @@ class _Chart:
             "mental": [" ".join(["mental health history:", *mental])] if mental else [],
         }
 
-    def _draw_education(self) -> str:
-        if self.rng.random() >= _EDUCATION_SHARE:
-            return ""
-        diagnosis = self.rng.choice(DIAGNOSES)
-        return " " + self._mention(diagnosis, "plan", "education", self.rng.choice(diagnosis.education))
-
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo.py).
 _PATIENTS_PER_ARM = 130
-#: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
+#: Each patient's diagnoses. The file marks a corpus of the demo, which may be overwritten; any other may not.
 TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
@@ -263,22 +209,19 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
         has = {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS}
         people.append({**who, "split": patient.arm, **{name: getattr(patient, name) for name in _PATIENT_COLUMNS}})
         labels += [{**who, "diagnosis": diagnosis, "present": present} for diagnosis, present in has.items()]
-        mentions = []
-        for number, note in enumerate(write_notes(patient, seed=seed)):
-            note_id = f"{patient.patient_id}-{number + 1}"
-            mentions += [{"note_id": note_id, **mention._asdict()} for mention in note.mentions]
+        for number, text in enumerate(write_notes(patient, seed=seed)):
             notes.append(
                 {
                     **who,
-                    "note_id": note_id,
-                    "text": note.text,
+                    "note_id": f"{patient.patient_id}-{number + 1}",
+                    "text": text,
                     "visit_date": str(patient.visits[number]),
                     "provider": f"{' '.join(patient.provider)}, MD",
                     "practice": patient.practice,
                     "note_type": "progress note",
                 }
             )
-        truths.append({**who, "split": patient.arm, "diagnoses": has, "mentions": mentions})
+        truths.append({**who, "split": patient.arm, "diagnoses": has})
     if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
         raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
     directory.mkdir(parents=True, exist_ok=True)
