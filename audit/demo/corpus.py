@@ -19,9 +19,7 @@ from clinaudit.audit.demo.population import (
     LAYOUT,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
-    ChronicCondition,
     Patient,
-    SensitiveDiagnosis,
     Table,
     draw_population,
 )
@@ -115,7 +113,7 @@ class _Chart:
         line_end = "\r\n" if index == self.carriage_return_note else "\n"
         return "".join(line + line_end for line in text.splitlines() if line)
 
-    def _draw_visit(self, index: int, complaint: Table, known: Sequence[SensitiveDiagnosis]) -> Table:
+    def _draw_visit(self, index: int, complaint: Table, known: Sequence[Table]) -> Table:
         """Return what the visit is about, in words; `system` is the body system that the HPI tells of."""
         patient, rng = self.patient, self.rng
         latest = index == len(patient.visits) - 1
@@ -149,7 +147,7 @@ class _Chart:
             plan=f"{rng.choice(complaint.plans)}. {rng.choice((f'{plan}.', follow_up))}",
         )
 
-    def _review_systems(self, told: str | None, known: Sequence[SensitiveDiagnosis]) -> list[str]:
+    def _review_systems(self, told: str | None, known: Sequence[Table]) -> list[str]:
         reviewed = [
             f"{system}: {'see hpi' if system == told else findings[self.style]}"
             for system, findings in REVIEW_OF_SYSTEMS.items()
@@ -165,9 +163,7 @@ class _Chart:
             psychiatric = "negative for anxiety and depression."
         return [*reviewed, f"psychiatric: {psychiatric}"]
 
-    def _tell_histories(
-        self, conditions: Sequence[ChronicCondition], known: Sequence[SensitiveDiagnosis]
-    ) -> dict[str, list[str]]:
+    def _tell_histories(self, conditions: Sequence[Table], known: Sequence[Table]) -> dict[str, list[str]]:
         """Return the medical history, and a line each of the gynecological and the mental health history, if any."""
         patient = self.patient
         medical = [f"{one.condition.name}; dx'd in {one.since};" for one in conditions]

@@ -9,7 +9,6 @@ import random
 import statistics
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,53 +61,13 @@ _DENIED_SHARE = 0.15
 _FAMILY_SHARE = 0.06
 
 
-class ChronicCondition(NamedTuple):
-    """A patient's chronic condition with its drug and the numbers that stay the same from note to note."""
+class Patient(SimpleNamespace):
+    """One invented patient, with what `_draw_patient` draws.
 
-    condition: Table
-    since: int
-    medication: str
-    status: str
-
-
-class SensitiveDiagnosis(NamedTuple):
-    """A planted diagnosis in the wording this patient's notes keep."""
-
-    diagnosis: Table
-    year: int
-    history: str
-    problem: str | None
-    medication: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Patient:
-    """One invented patient; `visits` are ascending and `age` is in years at the last of them."""
-
-    patient_id: str
-    arm: str
-    sex: str
-    name: str
-    dob: date
-    age: int
-    race: str
-    marital_status: str
-    occupation: str
-    children: int
-    provider: tuple[str, str]
-    practice: str
-    visits: tuple[date, ...]
-    conditions: tuple[ChronicCondition, ...]
-    sensitive: tuple[SensitiveDiagnosis, ...]
-    #: Ids of diagnoses the notes deny, and of those a relative has.
-    denied: tuple[str, ...]
-    in_family: tuple[str, ...]
-    family: str
-    surgery: str
-    allergy: str
-    habits: str
-    household: str
-    pastime: str
+    `visits` are ascending, and `age` is in years at the last of them; `conditions` are chronic ones and `sensitive` the
+    planted diagnoses, both in the wording that the notes keep; `denied` are ids of diagnoses that the notes deny,
+    `in_family` of those that a relative has.
+    """
 
     def has(self, diagnosis_id: str) -> bool:
         """Whether the patient was given this diagnosis."""
@@ -223,7 +182,8 @@ def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, na
         # Numbers that are drawn once a patient.
         numbers = {key: rng.randint(*vars(condition).get(key, (0, 0))) for key in ("a", "b")}
         status = condition.status.format(**numbers)
-        conditions.append(ChronicCondition(condition, since, _draw_medication(rng, condition.medications), status))
+        medication = _draw_medication(rng, condition.medications)
+        conditions.append(Table(condition=condition, since=since, medication=medication, status=status))
     sensitive = tuple(
         _draw_sensitive(rng, diagnosis, dob=dob, last_year=visits[0].year - 1)
         for diagnosis in DIAGNOSES
@@ -268,10 +228,10 @@ def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date
     return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
 
 
-def _draw_sensitive(rng: random.Random, diagnosis: Table, *, dob: date, last_year: int) -> SensitiveDiagnosis:
+def _draw_sensitive(rng: random.Random, diagnosis: Table, *, dob: date, last_year: int) -> Table:
     last = min(last_year, dob.year + 42) if diagnosis.id == "abortion" else last_year
     year = max(dob.year + 16, rng.randint(min(dob.year + 17, last), last))
-    return SensitiveDiagnosis(
+    return Table(
         diagnosis=diagnosis,
         year=year,
         history=rng.choice(diagnosis.histories).format(year=year, age=year - dob.year),
