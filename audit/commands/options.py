@@ -9,13 +9,16 @@ import click
 from pydantic.fields import FieldInfo
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.settings import Options, ReadingOptions, ServedModelOptions
 from clinaudit.errors import UsageError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.served.access import ServedOptions
+    from clinaudit.priors.corpus.header import Header
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -149,6 +152,13 @@ def take_served(options: dict[str, Any]) -> "ServedOptions | None":
     if key and url is None:
         raise UsageError("--served-key-file goes with --served-url and --served-model")
     return None if url is None else ServedOptions(url, model, approved, key)
+
+
+def warn_of_unread(header: "Header", path: Path) -> None:
+    """Warn of fields of a file that are not read: counted, not named, since in a broken file a name may stand there."""
+    if header.unread:
+        fields = ", ".join(header.columns)
+        warn(f"note: of {printable(path.name)} only {fields} are read; fields of other names: {len(header.unread)}")
 
 
 def template_option() -> Callable[[Command], Command]:

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, Command, options_of, take_served, value_option, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    Command,
+    options_of,
+    take_served,
+    value_option,
+    warn_of_unread,
+    with_options,
+)
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -143,10 +151,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     scores = score_given(gold, answers, seed=seed)
     write_atomically(out, scores.model_dump_json(indent=1) + "\n")
     if not quiet:
-        if header.unread:
-            # Counted, not named: in a broken file a name may stand in the place of a field.
-            fields, name = ", ".join(PREDICTION_FIELDS), printable(predictions.name)
-            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
+        warn_of_unread(header, predictions)
         say_of_finished_work(bench_text(scores))
     return 0
 

@@ -21,11 +21,12 @@ from clinaudit.audit.commands.options import (
     take_served,
     template_option,
     value_option,
+    warn_of_unread,
     with_options,
 )
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 
@@ -436,10 +437,6 @@ def score(quiet: bool, **options: Any) -> int:
     header = Header(ANSWER_FIELDS)
     evaluation = score_given_answers(request, header=header, progress=Progress(quiet=quiet))
     if not quiet:
-        if header.unread:
-            # Counted, not named: in a broken file a name may stand in the place of a field.
-            fields = ", ".join(ANSWER_FIELDS)
-            name = printable(request.answers.name)
-            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
+        warn_of_unread(header, request.answers)
         say_of_finished_work(evaluation_text(evaluation))
     return 0
