@@ -42,15 +42,22 @@ PATIENTS_IN_WORDS = re.compile(
 )
 
 
-class Model:
-    """The counts of one place that hang together, as an integer program."""
+class Place:
+    """The counts of one place, by form, tier, arm and diagnosis, as an integer program: with all that ties them."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Estimates, rows: list[Row]) -> None:
+        self.table, self.rows = table, rows
         self.bounds: dict[str, tuple[int, int]] = {}
         #: Sums of counts by coefficient, which are from a number to another.
         self.sums: list[tuple[dict[str, int], float, float]] = []
         #: What would give a count of patients away: sums of counts by name.
         self.targets: dict[str, dict[str, int]] = {}
+        for row in rows:
+            self.add_row(row)
+        self.add_parts()
+        self.add_sizes()
+        self.add_verdicts()
+        self.add_tiers()
 
     def size(self, name: str, low: int | None, high: int | None) -> str:
         """Add a number that is no secret, such as how many were asked."""
@@ -94,20 +101,6 @@ class Model:
                     raise ValueError(f"what is printed contradicts itself: {target}")
                 ends.append(round(sign * solved.fun))
             yield target, *ends
-
-
-class Place(Model):
-    """The model of a place, by form, tier, arm and diagnosis: its printed rows, and all that ties them together."""
-
-    def __init__(self, table: Estimates, rows: list[Row]) -> None:
-        super().__init__()
-        self.table, self.rows = table, rows
-        for row in rows:
-            self.add_row(row)
-        self.add_parts()
-        self.add_sizes()
-        self.add_verdicts()
-        self.add_tiers()
 
     def add_row(self, row: Row) -> None:
         """Add a row's count, its size, and what it leaves of it; a pooled row as the sum of its parts."""
@@ -219,16 +212,6 @@ def ends(row: Row) -> tuple[int | None, int | None]:
     return (row.count_low, row.count_high) if row.value is None else (int(row.value), int(row.value))
 
 
-def models(table: Estimates) -> Iterator[tuple[str, Place]]:
-    """Yield each place with its model."""
-    places: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for row in table:
-        if row.count_low is not None and METRICS[row.metric].unit in ("share", "count", "mean", "design"):
-            places[row.form, row.tier, row.arm, row.diagnosis].append(row)
-    for place, rows in places.items():
-        yield "/".join(filter(None, place)), Place(table, rows)
-
-
 def attack_tables(table: Estimates) -> tuple[list[str], int]:
     """Return the counts of 1 to 10 that follow, and the fewest values that are left to one that does not."""
     given, fewest = [], MANY
@@ -238,10 +221,14 @@ def attack_tables(table: Estimates) -> tuple[list[str], int]:
         is_small |= bool(row.diagnosis) and 1 <= (row.of_low or 0) == row.of_high <= 10
         if is_small and METRICS[row.metric].unit != "quality":
             given.append(f"{'/'.join(filter(None, row.place))} is printed")
-    for place, model in models(table):
-        for target, low, high in model.solve():
+    places: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in table:
+        if row.count_low is not None and METRICS[row.metric].unit in ("share", "count", "mean", "design"):
+            places[row.place[1:5]].append(row)
+    for place, rows in places.items():
+        for target, low, high in Place(table, rows).solve():
             if low == high and 1 <= low <= 10:
-                given.append(f"{place} {target} = {low}")
+                given.append(f"{'/'.join(filter(None, place))} {target} = {low}")
             elif low < high and low <= 10:
                 fewest = min(fewest, high - low + 1)
     return given, fewest
