@@ -22,10 +22,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-from unlearning_models import splits_of
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
@@ -37,90 +34,50 @@ from clinaudit.audit.unlearning.certificate.patient_figures import read_audit_fi
 from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import train_again
-from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 
 SETS, SET_SIZE, REQUEST_SIZE = 10, 10, 5
 NULL_REQUESTS = 200
-BASE, AGAIN = "base", "base-again"
+#: The second audit of the base stands for the unchanged model.
+BASE, AGAIN, UNTRAINED = "base", "base-again", "untrained"
 KINDS = ("retrained, with its training record", "retrained, without it", "unchanged")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """Where everything lies."""
-
-    root: Path
-
-    @property
-    def corpus(self) -> Path:
-        """The corpus that all models are audited on."""
-        return self.root / "corpus"
-
-    def model(self, name: str) -> Path:
-        """Return the directory of a model; the base's second audit is of the same one."""
-        return self.root / "models" / (BASE if name == AGAIN else name)
-
-    def run(self, name: str) -> Path:
-        """Return the directory of an audit."""
-        return self.root / "runs" / name
-
-
-def draw_sets(corpus: Path, *, seed: int) -> list[list[str]]:
+def draw_sets(corpus: Corpus, *, seed: int) -> list[list[str]]:
     """Return ten disjoint sets of ten patients trained on."""
-    trained = sorted(patient for patient, split in splits_of(corpus).items() if split == "train")
-    drawn = random.Random(f"forgotten {seed}").sample(trained, SETS * SET_SIZE)
+    drawn = random.Random(f"forgotten {seed}").sample(sorted(corpus.patient_ids("train")), SETS * SET_SIZE)
     return [sorted(drawn[start : start + SET_SIZE]) for start in range(0, len(drawn), SET_SIZE)]
 
 
-def train_base(folder: Folder, *, seed: int) -> None:
-    """Train the demo's model on all; `untrained` keeps it as it was before, for all trainings to begin with."""
-    untrained = folder.root / "models" / "untrained"
-    train_demo_model(folder.corpus, folder.model(BASE), seed=seed, progress=Progress(), base=untrained)
-
-
-def train_without(folder: Folder, number: int, *, seed: int) -> None:
+def train_without(root: Path, corpus: Corpus, left_out: Sequence[str], number: int, *, seed: int) -> None:
     """Train the untrained model on everybody but the set of this number, as `clinaudit forget` does."""
-    corpus = read_corpus(folder.corpus)
-    left_out = {*draw_sets(folder.corpus, seed=seed)[number]}
     learned = [patient for patient in corpus.patient_ids("train") if patient not in left_out]
-    plan = TrainingPlan(epochs=DEFAULT_PLAN.epochs, learning_rate=DEFAULT_PLAN.learning_rate)
     notes = {patient: [note.text for note in corpus.notes_of(patient)] for patient in learned}
-    out, base = folder.model(f"without-{number}"), folder.root / "models" / "untrained"
+    plan = TrainingPlan(epochs=DEFAULT_PLAN.epochs, learning_rate=DEFAULT_PLAN.learning_rate)
+    base, out = root / "models" / UNTRAINED, root / "models" / f"without-{number}"
     train_again(base, notes, out, settings=plan, seed=seed + 1 + number, progress=Progress())
 
 
-def audit(folder: Folder, name: str) -> None:
+def audit(root: Path, name: str, *, model: str) -> None:
     """Audit a model; a finished run stays."""
-    if (folder.run(name) / "results.json").is_file():
-        return
-    given = ("--include-patients", folder.root / "named.txt", "--out", folder.run(name), "--quiet")
-    _clinaudit(folder, f"audit-{name}", "audit", folder.model(name), folder.corpus, *given, accepts=(0, 1, 8))
+    run = root / "runs" / name
+    if not (run / "results.json").is_file():
+        given = ("--include-patients", root / "named.txt", "--out", run, "--quiet")
+        run_clinaudit(root, f"audit-{name}", "audit", root / "models" / model, root / "corpus", *given)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One certificate: of which model, on which five, and what the trainer states."""
-
-    kind: str
-    model: str
-    request: str
-    patients: Sequence[str]
-    record: Path | None = None
-
-
-def certify(folder: Folder, job: Job) -> dict[str, object]:
+def certify(root: Path, run: str, request: str, kind: int, *, record: Path | None = None) -> dict[str, object]:
     """Certify five patients; return the verdict, the p-values and why nobody is shown to be forgotten."""
-    out = folder.root / "certificates" / f"{job.request}-{KINDS.index(job.kind)}"
-    ids = folder.root / "requests" / f"{job.request}.txt"
-    ids.parent.mkdir(parents=True, exist_ok=True)
-    ids.write_text("".join(f"{patient}\n" for patient in job.patients), encoding="utf-8")
-    if not (out / "evidence" / "certificate.json").is_file():
-        given = ["--forgotten", ids, "--out", out, *(() if job.record is None else ("--training-record", job.record))]
-        _clinaudit(folder, out.name, "compare", folder.run(BASE), folder.run(job.model), *given, accepts=(0, 1, 8))
-    certificate = json.loads((out / "evidence" / "certificate.json").read_text(encoding="utf-8"))
+    out = root / "certificates" / f"{request}-{kind}"
+    file = out / "evidence" / "certificate.json"
+    if not file.is_file():
+        given = ["--forgotten", root / "requests" / f"{request}.txt", "--out", out]
+        given += [] if record is None else ["--training-record", record]
+        run_clinaudit(root, out.name, "compare", root / "runs" / BASE, root / "runs" / run, *given)
+    certificate = json.loads(file.read_text(encoding="utf-8"))
     return {
-        "kind": job.kind,
-        "request": job.request,
+        "kind": KINDS[kind],
+        "request": request,
         "verdict": certificate["verdict"],
         "p_before": certificate["joint"]["p_value_before"],
         "p_after": certificate["joint"]["p_value"],
@@ -129,39 +86,52 @@ def certify(folder: Folder, job: Job) -> dict[str, object]:
     }
 
 
-def measure(folder: Folder, *, seed: int, sets: int) -> None:
+def measure(root: Path, *, seed: int, sets: int) -> None:
     """Train, audit and certify what is not there yet."""
     take_libraries_offline()
-    if not (folder.corpus / "patients.csv").is_file():
-        write_demo_corpus(folder.corpus, seed=seed)
-    drawn = draw_sets(folder.corpus, seed=seed)
-    (folder.root / "named.txt").write_text(
-        "".join(f"{patient}\n" for one in drawn for patient in one), encoding="utf-8"
-    )
-    train_base(folder, seed=seed)
+    for folder in ("logs", "requests"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    if not (root / "corpus" / "patients.csv").is_file():
+        write_demo_corpus(root / "corpus", seed=seed)
+    corpus = read_corpus(root / "corpus")
+    drawn = draw_sets(corpus, seed=seed)
+    write_ids(root / "named.txt", [patient for one in drawn for patient in one])
+    # The untrained model is kept as it was, for all trainings to begin with.
+    models = root / "models"
+    train_demo_model(root / "corpus", models / BASE, seed=seed, progress=Progress(), base=models / UNTRAINED)
     for name in (BASE, AGAIN):
-        audit(folder, name)
+        audit(root, name, model=BASE)
     rows = []
     for number, forgotten in enumerate(drawn[:sets]):
-        train_without(folder, number, seed=seed)
-        audit(folder, f"without-{number}")
-        rows += [certify(folder, job) for job in plan_certificates(folder, number, forgotten)]
-        (folder.root / "certificates.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        name = f"without-{number}"
+        train_without(root, corpus, forgotten, number, seed=seed)
+        audit(root, name, model=name)
+        for half, start in enumerate(range(0, SET_SIZE, REQUEST_SIZE)):
+            request = f"{number}-{half}"
+            write_ids(root / "requests" / f"{request}.txt", forgotten[start : start + REQUEST_SIZE])
+            rows.append(certify(root, name, request, 0, record=models / name / TRAINING_RECORD_FILE))
+            rows += [certify(root, name, request, 1), certify(root, AGAIN, request, 2)]
+        (root / "certificates.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 
-def plan_certificates(folder: Folder, number: int, forgotten: Sequence[str]) -> list[Job]:
-    """Return the certificates of both requests of a set, one a kind."""
-    model, jobs = f"without-{number}", []
-    record = folder.model(model) / TRAINING_RECORD_FILE
-    for half, start in enumerate(range(0, SET_SIZE, REQUEST_SIZE)):
-        given = f"{number}-{half}", forgotten[start : start + REQUEST_SIZE]
-        jobs += [Job(KINDS[0], model, *given, record), Job(KINDS[1], model, *given), Job(KINDS[2], AGAIN, *given)]
-    return jobs
+def write_ids(path: Path, patients: Sequence[str]) -> None:
+    """Write patients' ids, one a line."""
+    path.write_text("".join(f"{patient}\n" for patient in patients), encoding="utf-8")
 
 
-def report_lines(folder: Folder) -> Iterator[str]:
+def run_clinaudit(root: Path, log: str, *arguments: str | Path) -> None:
+    """Run a command, whose verdict may be any; stop where it fails."""
+    with (root / "logs" / f"{log}.log").open("ab") as file:
+        command = [sys.executable, "-m", "clinaudit", *arguments]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        ended = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=environment, check=False)
+    if ended.returncode not in (0, 1, 8):
+        raise SystemExit(f"{log} ended with {ended.returncode}; {file.name} says why")
+
+
+def report_lines(root: Path) -> Iterator[str]:
     """Yield the table: the verdicts of each kind on all requests, and why."""
-    rows = json.loads((folder.root / "certificates.json").read_text(encoding="utf-8"))
+    rows = json.loads((root / "certificates.json").read_text(encoding="utf-8"))
     for kind in KINDS:
         own = [row for row in rows if row["kind"] == kind]
         yield f"{kind}: {dict(Counter(row['verdict'] for row in own))}"
@@ -187,16 +157,6 @@ def null_lines(run: Path, *, seed: int) -> Iterator[str]:
         yield f"of {NULL_REQUESTS} requests of {REQUEST_SIZE} patients never seen, {words}: {failing} still leak"
 
 
-def _clinaudit(folder: Folder, log: str, *arguments: str | Path, accepts: Sequence[int]) -> None:
-    (folder.root / "logs").mkdir(exist_ok=True)
-    with (folder.root / "logs" / f"{log}.log").open("ab") as file:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "clinaudit", *arguments]
-        ended = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=environment, check=False)
-    if ended.returncode not in accepts:
-        raise SystemExit(f"{log} ended with {ended.returncode}; {file.name} says why")
-
-
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -206,14 +166,10 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=SETS, help="how many of the ten sets to measure (default all)")
     parser.add_argument("--seed", type=int, default=0, help="of patients and models")
     args = parser.parse_args()
-    if args.null is not None:
-        print("\n".join(null_lines(args.null, seed=args.seed)))
-        return
-    folder = Folder(args.folder.absolute())
-    folder.root.mkdir(parents=True, exist_ok=True)
-    if not args.report:
-        measure(folder, seed=args.seed, sets=args.sets)
-    print("\n".join(report_lines(folder)))
+    if args.null is None and not args.report:
+        measure(args.folder.absolute(), seed=args.seed, sets=args.sets)
+    told = report_lines(args.folder) if args.null is None else null_lines(args.null, seed=args.seed)
+    print("\n".join(told))
 
 
 if __name__ == "__main__":

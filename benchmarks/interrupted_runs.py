@@ -11,14 +11,11 @@ system but some bytes when a stage begins; without it the same command runs to i
 must have the bytes of the undisturbed one; nothing may be left over in the run, in `TMPDIR` or as a process; what is
 printed may hold no text of a note; the exit status must be the documented one. Exits with 1 where it is otherwise.
 
-Runs but the first are forked from this process, which has loaded what they load, and work in small shards, so that
-every stage has processes of its own.
+Runs but the first work in small shards, so that every stage has processes of its own.
 """
 
 import argparse
 import filecmp
-import importlib
-import json
 import os
 import random
 import re
@@ -28,12 +25,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import cycle, product
 from pathlib import Path
+
+import psutil
+from scale import read_rows
 
 #: Who gets which signal, and the exit statuses that may follow; a negative one is the signal's own.
 WAYS = {
@@ -52,9 +51,7 @@ GRAM_CHARS = 24
 #: Bytes left free on the small disk before a run begins, and when a stage does.
 LEFT_AT_FIRST = (0, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20)
 LEFT_IN_STAGE = (0, 20 << 10)
-
-
-#: Sizes of shards in forked runs, which change no result.
+#: Sizes of shards in these runs, which change no result.
 MEASURES = "clinaudit.audit.measures.memorization."
 SHARDS = {
     (f"{MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
@@ -64,85 +61,69 @@ SHARDS = {
 }
 #: A run that takes longer after it was told to end does not end.
 PATIENCE_S = 120
+RUN = f"""
+import importlib, sys
+from clinaudit.audit.commands.main import run
+for (module, name), size in {SHARDS}.items():
+    assert hasattr(importlib.import_module(module), name), name
+    setattr(importlib.import_module(module), name, size)
+sys.exit(run(sys.argv[1:]))
+"""
 
 
 class Program:
-    """A run of the program, in a session of its own."""
+    """A run of the program, in a session of its own; its output goes to a file."""
 
     def __init__(self, arguments: Sequence[str], printed: Path) -> None:
-        """Fork it; its output goes to a file, and beside it the names of the modules that it loaded."""
-        self.printed, self.begin, self.status = printed, time.monotonic(), None
-        out = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        self.pid = os.fork()
-        if self.pid == 0:
-            _become(arguments, out, printed.with_suffix(".modules"))
-        os.close(out)
+        self.printed, self.begin = printed, time.monotonic()
+        with printed.open("wb") as out:
+            command = [sys.executable, "-c", RUN, *arguments]
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
 
     def lines(self) -> int:
         """Return how many stages have ended, and one for the line before them."""
         return self.printed.read_bytes().count(b"\n")
 
+    def is_running(self) -> bool:
+        """Whether the program itself runs."""
+        return self.process.poll() is None
+
     def processes(self) -> set[int]:
         """Return those of the session that are alive."""
         found = set()
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
-                if int(session) == self.pid and state != "Z":
-                    found.add(int(stat.parent.name))
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if os.getsid(process.pid) == self.process.pid and process.status() != psutil.STATUS_ZOMBIE:
+                    found.add(process.pid)
         return found
-
-    def ended(self) -> bool:
-        """Whether it has ended; then `status` is its own."""
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.status = os.waitstatus_to_exitcode(status) if pid else None
-        return self.status is not None
 
     def reach(self, lines: int) -> None:
         """Wait until it has printed so many lines, or has ended."""
-        while self.lines() < lines and not self.ended():
+        while self.lines() < lines and self.is_running():
             time.sleep(0.002)
 
     def wait(self) -> tuple[int | None, str]:
         """Return the exit status and what was printed; None where it or a child does not end in time: it is killed."""
         end = time.monotonic() + PATIENCE_S
-        while (not self.ended() or self.processes()) and time.monotonic() < end:
+        while (self.is_running() or self.processes()) and time.monotonic() < end:
             time.sleep(0.01)
         left = self.processes()
         for pid in left:
             os.kill(pid, signal.SIGKILL)
-        return None if left else self.status, self.printed.read_text()
-
-
-def _become(arguments: Sequence[str], out: int, modules: Path) -> None:
-    status = 99
-    try:
-        os.setsid()
-        for stream in (1, 2):
-            os.dup2(out, stream)
-        for (module, name), size in SHARDS.items():
-            setattr(importlib.import_module(module), name, size)
-        status = importlib.import_module("clinaudit.audit.commands.main").run(arguments)
-        sys.stdout.flush()
-        modules.write_text("\n".join(sys.modules))
-    except BaseException:  # noqa: BLE001
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+        return None if left else self.process.poll(), self.printed.read_text()
 
 
 class Trial:
     """The runs over one folder of `scale.py make`, and what was found wrong."""
 
     def __init__(self, folder: Path, tokenizer: Path, work: Path, *, seed: int) -> None:
-        """Make the undisturbed run, and one forked as the others are, for the moments at which its stages end."""
+        """Make the undisturbed run, and one as the others are, for the moments at which its stages end."""
         self.folder, self.tokenizer, self.work, self.rng = folder, tokenizer, work, random.Random(seed)
         self.faults: list[str] = []
         self.seen: Counter[str] = Counter()
         #: What those runs left that were killed.
         self.left: set[str] = set()
-        notes = [json.loads(line) for line in (folder / "corpus" / "notes.jsonl").open(encoding="utf-8")]
+        notes = list(read_rows(folder / "corpus" / "notes.jsonl"))
         texts = (note["text"] for note in notes)
         self.grams = {text[at : at + GRAM_CHARS] for text in texts for at in range(len(text) - GRAM_CHARS + 1)}
         self.ids = re.compile(r"\b(" + "|".join({re.escape(note["patient_id"]) for note in notes}) + r")\b")
@@ -150,23 +131,20 @@ class Trial:
         (work / "tmp").mkdir()
         self.undisturbed = work / "undisturbed"
         subprocess.run([sys.executable, "-m", "clinaudit", *self.arguments(self.undisturbed)], check=True)
-        self.resume(work / "forked", "nothing, forked")
-        for name in (work / "printed.modules").read_text().split():
-            with suppress(Exception):
-                importlib.import_module(name)
-        begun, self.ends = self.begin(work / "forked"), [0.0]
-        while not begun.ended():
+        begun, self.ends = self.begin(work / "measured"), [0.0]
+        while begun.is_running():
             self.ends += [time.monotonic() - begun.begin] * (begun.lines() + 1 - len(self.ends))
             time.sleep(0.01)
         status, printed = begun.wait()
-        # What is printed of the results comes at the end.
-        stages = re.findall(r"^(.*?): ", printed.partition("identifier figures")[0], re.M)
-        #: What a run does that has printed so many lines.
-        self.stages = ["reading", *stages[1:], "identifier figures", "tables and report"]
+        self.stages = ["reading", *re.findall(r"^(.*?): \d+/\d+ ", printed, re.M), "tables and report"]
         self.ends = [*self.ends[: len(self.stages)], time.monotonic() - begun.begin]
-        self.finish(work / "forked", status, printed, "once more, forked")
-        shutil.rmtree(work / "forked")
+        self.finish(work / "measured", status, printed, "nothing")
+        shutil.rmtree(work / "measured")
         print(f"a run takes {self.ends[-1]:.1f} s and has {len(self.stages)} stages", flush=True)
+
+    def stage(self, lines: int) -> str:
+        """Return what a run does that has printed so many lines."""
+        return self.stages[min(lines, len(self.stages) - 1)]
 
     def arguments(self, out: Path) -> list[str]:
         """Return those of a run."""
@@ -192,13 +170,8 @@ class Trial:
             self.fault(f"{what}: a bug", printed)
         known, left = ({str(path.relative_to(of)) for path in of.rglob("*")} for of in (self.undisturbed, run))
         # SQLite's own journal, which it needs to go on; and files that the next run writes over.
-        own = (
-            r"/state\.sqlite-(wal|shm)$|(^|/)\.[^/]*\.partial$"
-            if killed
-            else r"/state\.sqlite-(wal|shm)$"
-            if full
-            else "^$"
-        )
+        journal = r"/state\.sqlite-(wal|shm)$"
+        own = rf"{journal}|(^|/)\.[^/]*\.partial$" if killed else journal if full else "^$"
         more = {name for name in left - known - self.left if not re.search(own, name)}
         self.left = left if killed else self.left & left
         if more or any((self.work / "tmp").iterdir()):
@@ -231,14 +204,14 @@ class Trial:
         begun.reach(lines)
         time.sleep(self.rng.uniform(0, 1.2 * (self.ends[lines + 1] - self.ends[lines])))
         others: set[int] = set()
-        while who == "child" and not others and not begun.ended():
-            others = begun.processes() - {begun.pid}
-        came, what = not begun.ended(), f"{way} in {self.stages[min(begun.lines(), len(self.stages) - 1)]}"
+        while who == "child" and not others and begun.is_running():
+            others = begun.processes() - {begun.process.pid}
+        came, what = begun.is_running(), f"{way} in {self.stage(begun.lines())}"
         with suppress(ProcessLookupError):
             if came and who == "all":
-                os.killpg(begun.pid, number)
+                os.killpg(begun.process.pid, number)
             elif came:
-                os.kill(self.rng.choice(sorted(others)) if others else begun.pid, number)
+                os.kill(self.rng.choice(sorted(others)) if others else begun.process.pid, number)
         status, printed = begun.wait()
         if not came or status == 0:
             # A child may have done its work when it is killed; a program that is told to end must.
@@ -279,7 +252,7 @@ class Trial:
                 _fill(disk / "ballast", left)
             status, printed = begun.wait()
             before, _, error = printed.partition("error[")
-            print(f"{what}: status {status} in {self.stages[before.count(chr(10))]}: {error}".strip(), flush=True)
+            print(f"{what}: status {status} in {self.stage(before.count(chr(10)))}: {error}".strip(), flush=True)
             if status == 0:
                 self.finish(run, status, printed, what)
             elif status != STORAGE or not error.startswith("STORAGE]: "):

@@ -1,15 +1,14 @@
 """What `clinaudit mask` leaves of the identifiers that stand in a text, by category, and what it withholds.
 
     python benchmarks/mask_misses.py [--rules-only | --name-model DIR] [--each 100] [--seed 0]
-        [--notes FILE.jsonl [--tags FILE] [--megabytes N [--processes N]]]
+        [--notes FILE.jsonl [--tags FILE]]
 
 Masks samples of the benchmark, `--each` of every subset and domain, without their questions, so that nothing may stay.
 Their people are invented and in no corpus: what is found is found by rules and a small language model (or the one in a
 directory, or with `--rules-only` none). An identifier is left where its whole text stands, at the borders of tokens, in
 a text that was given out. With `--notes` (rows `{"text"}`) it says besides how many of these are withheld, and of what
 kind their tags are; nothing is known of who is named in them. `--tags` is a new file for what was masked, in its
-context: to be read by eye, and PHI where the notes are. `--megabytes` masks one prompt of so many, the notes over and
-over, and one of a tenth of it, by `--processes`.
+context: to be read by eye, and PHI where the notes are.
 """
 
 import argparse
@@ -17,7 +16,7 @@ import json
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -25,9 +24,7 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset, occurrences
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.masking.not_masked import CLINICAL_CONTENT, count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.reports.estimates.intervals import beta_bounds
 
 KINDS = ("direct identifiers", "quasi-identifiers", "clinical content (never masked)")
@@ -38,13 +35,6 @@ def kind_of(category: str) -> str:
     if category in CLINICAL_CONTENT:
         return KINDS[2]
     return KINDS[0] if categories()[category].direct else KINDS[1]
-
-
-def masked(masker: PromptMasker, texts: Sequence[str]) -> Iterator[MaskedPrompt | None]:
-    """Yield each text masked; None where it is withheld, or where a detector failed."""
-    for text in texts:
-        found = masker.mask((masker.find((text, None)), ()))
-        yield None if found.text is None else found
 
 
 def without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
@@ -105,13 +95,14 @@ def measure_samples(masker: PromptMasker, samples: Sequence[Sample], domain: Dom
 
 def measure_notes(masker: PromptMasker, texts: Sequence[str], tags: Path | None) -> None:
     """Print how many notes are withheld, what kinds of tags they have, and how many clinical terms were masked."""
-    done = list(masked(masker, texts))
-    terms = sum(count_clinical_terms(one.forms) for one in done if one is not None)
-    print(f"\nnotes: {len(texts):,}, {sum(map(len, texts)):,} characters; {done.count(None):,} withheld")
+    done = [masker.mask((masker.find((text, None)), ())) for text in texts]
+    terms = sum(count_clinical_terms(one.forms) for one in done if one.text is not None)
+    withheld = sum(one.text is None for one in done)
+    print(f"\nnotes: {len(texts):,}, {sum(map(len, texts)):,} characters; {withheld:,} withheld")
     print(f"  clinical terms in what was masked: {terms:,}")
     rows, kinds = [], Counter[str]()
     for number, (text, one) in enumerate(zip(texts, done, strict=True)):
-        for hidden in masker.hidden_in(text) if one is not None else ():
+        for hidden in masker.hidden_in(text) if one.text is not None else ():
             kinds[hidden.category or "tag"] += 1
             context = (text[max(0, hidden.start - 50) : hidden.start], text[hidden.start : hidden.end])
             rows.append((number, hidden.category, *context, text[hidden.end : hidden.end + 50]))
@@ -119,24 +110,6 @@ def measure_notes(masker: PromptMasker, texts: Sequence[str], tags: Path | None)
     if tags is not None:
         with tags.open("x", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def measure_long(masker: PromptMasker, texts: Sequence[str], megabytes: int, processes: int) -> None:
-    """Print the seconds of one prompt of a tenth of so many megabytes, and of the whole, and their ratio."""
-    notes, seconds = "\n\n".join(texts) + "\n\n", []
-    for size in (megabytes * 100_000, megabytes * 1_000_000):
-        begin, wall = _processor_seconds(), time.perf_counter()
-        with open_processes(masker, processes) as pool:
-            list(masked(masker.over(pool), [(notes * (size // len(notes) + 1))[:size]]))
-        seconds.append(_processor_seconds() - begin)
-        print(f"one prompt of {size:,} characters: {seconds[-1]:,.1f} s ({time.perf_counter() - wall:,.1f} s)")
-    print(f"  {seconds[1] / seconds[0]:.1f} times as long for ten times the text")
-
-
-def _processor_seconds() -> float:
-    """Return the processor time of this process and of those that it made and that have ended."""
-    used = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def main() -> None:
@@ -148,8 +121,6 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--notes", type=Path)
     options.add_argument("--tags", type=Path)
-    options.add_argument("--megabytes", type=int)
-    options.add_argument("--processes", type=int, default=1)
     given = options.parse_args()
     masker = PromptMasker(filter_detectors(rules_only=given.rules_only, name_model=given.name_model))
     begin, chars = time.process_time(), 0
@@ -162,8 +133,6 @@ def main() -> None:
     if given.notes is not None:
         texts = [json.loads(line)["text"] for line in given.notes.read_text(encoding="utf-8").splitlines()]
         measure_notes(masker, texts, given.tags)
-        if given.megabytes:
-            measure_long(masker, texts, given.megabytes, given.processes)
     print(f"\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024:,} MiB")
 
 

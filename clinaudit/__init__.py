@@ -8,16 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clinaudit.audit.api.functions import (
-        Check,
-        Masked,
-        Results,
-        check,
-        load_results,
-        mask,
-        run_audit,
-        unmask,
-    )
+    from clinaudit.audit.api.functions import Check, Masked, Results, check, load_results, mask, run_audit, unmask
 
 __version__ = version("clinaudit")
 __all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]

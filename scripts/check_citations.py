@@ -1,15 +1,13 @@
-"""Checks that what code and docs cite is in the repository: a document, a section of a page, a module.
+"""Checks that what code and docs cite is in the repository: a document, a section of a page, a file.
 
 Run by `scripts/check`. Prints every problem and exits with 1 where there is one. Looks at the text of every file that
 people write; a citation may go over a line break.
 """
 
-import ast
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +32,6 @@ _PATH = re.compile(rf"(?<![\w./-])(?:{_FOLDERS})(?:/[\w.-]*\w)+(?![\w*{{<]|/[*{{
 _PAGE_PATH = re.compile(r"(?<![\w./:-])[\w-]+(?:/[\w-]+)+\.md\b")
 #: A module by its file name alone.
 _MODULE = re.compile(r"(?<![\w./{}*-])[a-z]\w*\.py\b")
-_DOTTED = re.compile(r"(?<![\w./-])clinaudit(?:\.[A-Za-z_]\w*)+")
 #: A page, then sections by number (docs/methods.md, sections 1 and 2a), words (README.md, "More"), or both.
 _PLACE = re.compile(
     r"(?P<page>[\w./-]+\.md)\)?, (?:sections? (?P<numbers>\d+[a-z]?(?:(?:,| and|, and| to) \d+[a-z]?)*)(?:, )?)?"
@@ -80,17 +77,6 @@ class Repository:
         self._texts = texts
         self._places = {*texts, *(str(folder) for name in texts for folder in Path(name).parents)}
 
-    @cached_property
-    def _modules(self) -> dict[str, str]:
-        """Paths of the package's modules, by dotted name."""
-        found = {}
-        for name in self._texts:
-            parts = Path(name).with_suffix("").parts
-            if name.endswith(".py") and parts[0] in {"clinaudit", *_LINKED}:
-                parts = parts[:-1] if parts[-1] == "__init__" else parts
-                found[".".join(parts if parts[0] == "clinaudit" else ("clinaudit", *parts))] = name
-        return found
-
     def problems(self) -> Iterator[str]:
         """Yield every citation of what is not there."""
         for name, text in self._texts.items():
@@ -100,7 +86,6 @@ class Repository:
                     self._absent_documents(joined),
                     self._absent_places(name, joined),
                     self._absent_paths(name, joined),
-                    self._absent_names(joined),
                 ):
                     yield from (f"{name}: {problem}" for problem in dict.fromkeys(found))
 
@@ -130,30 +115,6 @@ class Repository:
             # On a page the words around it, or the tree that it stands in, say which one is meant.
             elif len(bearers) > 1 and not name.endswith(".md") and str(Path(name).parent / match[0]) not in bearers:
                 yield f"several modules are called {match[0]}, none of them beside this file"
-
-    def _absent_names(self, text: str) -> Iterator[str]:
-        for match in _DOTTED.finditer(text):
-            parts = match[0].split(".")
-            while parts and not self._is_module(".".join(parts)):
-                parts.pop()
-            module, rest = ".".join(parts), match[0].split(".")[len(parts) :]
-            if rest and rest[0] not in self._defined(module):
-                yield f"no such module or name: {match[0]}"
-
-    def _is_module(self, dotted: str) -> bool:
-        return any(known == dotted or known.startswith(f"{dotted}.") for known in self._modules)
-
-    def _defined(self, module: str) -> set[str]:
-        """Return every name that a module binds, at whatever depth."""
-        bound: set[str] = set()
-        for node in ast.walk(ast.parse(self._texts.get(self._modules.get(module, "")) or "")):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                bound.add(node.name)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                bound.add(node.id)
-            elif isinstance(node, ast.alias):
-                bound.add((node.asname or node.name).partition(".")[0])
-        return bound
 
 
 def read_repository(root: Path) -> Repository:

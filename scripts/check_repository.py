@@ -12,6 +12,10 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+from clinaudit.audit.commands.main import main
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("audit", "priors", "templates", "reports")
 #: CONTRIBUTING.md, "Style in short": one noun a module; these names say nothing.
@@ -66,16 +70,13 @@ def wheel_problems() -> Iterator[str]:
     yield from (f"wheel: holds {name}" for name in sorted(held - wanted))
 
 
-def _help(*command: str) -> str:
-    program = Path(sys.executable).with_name("clinaudit")
-    return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout
-
-
-def help_problems() -> Iterator[str]:
+def help_problems(group: click.Group = main, above: str = "clinaudit") -> Iterator[str]:
     """Each command's help must show an example."""
-    for command in re.findall(r"^  (\w[\w-]*) {2,}", _help().split("Commands:")[1], flags=re.MULTILINE):
-        if "Example:" not in _help(command):
-            yield f"clinaudit {command} --help: shows no example"
+    for name, command in group.commands.items():
+        if "Example:" not in (command.help or ""):
+            yield f"{above} {name} --help: shows no example"
+        if isinstance(command, click.Group):
+            yield from help_problems(command, f"{above} {name}")
 
 
 def link_problems() -> Iterator[str]:
@@ -102,10 +103,10 @@ def tree_problems() -> Iterator[str]:
             yield f"CONTRIBUTING.md: the tree has a line for {name}/, which is not there"
 
 
-def main() -> int:
+def check() -> int:
     """Print every problem; return the exit status."""
     checks = (module_problems, wheel_problems, help_problems, link_problems, tree_problems)
-    problems = [problem for check in checks for problem in check()]
+    problems = [problem for find in checks for problem in find()]
     for problem in problems:
         print(problem)
     print(f"repository: {len(problems)} problems")
@@ -113,4 +114,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check())

@@ -121,12 +121,12 @@ def check(corpus: str | Path, **options: Any) -> Check:
     Raises `BadInputError` where the corpus cannot be read.
     """
     from clinaudit.audit.preview.survey import survey_corpus
-    from clinaudit.audit.preview.survey_text import problems_of, survey_text
     from clinaudit.audit.results.gate.policy import Guards
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
-    survey = survey_corpus(settings, Progress(quiet=settings.quiet))
-    return Check(survey_text(survey, minimum_unbroken_share=Guards().prompts), problems_of(survey))
+    progress = Progress(quiet=settings.quiet)
+    survey = survey_corpus(settings, progress, minimum_unbroken_share=Guards().prompts)
+    return Check(survey.text, survey.problems)
 
 
 def mask(

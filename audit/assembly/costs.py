@@ -1,7 +1,7 @@
 """What an audit or an analysis takes: time of its stages, memory, and disk.
 
 By laws that were measured (docs/performance.md); of the time `Progress` takes what one stage has beside the others.
-`benchmarks/time_left.py` shows how good they are. Knows nothing of how the work is done.
+Knows nothing of how the work is done.
 """
 
 import shutil

@@ -17,18 +17,11 @@ from typing import NamedTuple
 import polars as pl
 
 from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
-from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.results import describe_results, list_attacks
-from clinaudit.audit.assembly.run_record import (
-    describe_run,
-    fingerprint,
-    hidden_digest,
-    named_patients,
-    rules_digest,
-)
+from clinaudit.audit.assembly.results import describe_results, find_fit_caveats, list_attacks
+from clinaudit.audit.assembly.run_record import describe_run, fingerprint, hidden_digest, named_patients, rules_digest
 from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
@@ -301,12 +294,7 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
         progress=run.progress,
     )
     run.write(
-        {
-            "labels": labels,
-            "cohorts": targets.cohorts,
-            "candidates": targets.candidates,
-            "annotations": annotations,
-        }
+        {"labels": labels, "cohorts": targets.cohorts, "candidates": targets.candidates, "annotations": annotations}
     )
     return _Audited(facts, patients, labels, targets, asked, annotations)
 

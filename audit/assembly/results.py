@@ -1,21 +1,27 @@
 """From an audit's inputs and outcomes to `results.json`: what is said of a run beside its figures (docs/results.md).
 
-Owns which words go into which field, and which attacks a run holds. Every figure is a row of the table of estimates.
+Owns which words go into which field, which attacks a run holds, and the caveats: limitations that follow from inputs
+and settings. Every figure is a row of the table of estimates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.judge.labels import label_source
+from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
+from clinaudit.audit.measures.population.estimates import NO_PROMPT
+from clinaudit.audit.preview.notes_fit import find_misfits, find_table_misfits
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.tiers import Fact
+from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.publication import HIDDEN
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, IdentifierFacts, RunResults, Settings
+from clinaudit.templates.profile import NoteProfile
 
 #: Attack -> the metric of which a run that holds it has a figure, and what the place of these rows must hold.
 _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
@@ -106,3 +112,157 @@ def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attac
         Attack(name=name, status="run" if name in found else "not applicable" if name in inside else "not run")
         for name in ATTACKS
     ]
+
+
+#: Up to this share of the patients nothing is said: a caveat about fewer would tell of single patients.
+_FEW: Final = 0.1
+
+
+def find_identity_caveats(published: Estimates) -> list[str]:
+    """Return the caveats that follow from how identifiable the patients are, a sentence or two each."""
+    found = []
+    tagged = sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)})
+    if tagged:
+        without = published.rows("uniqueness", part=NO_PROMPT)
+        nobody = {row.tier for row in without if row.of_low and row.count_low == row.of_low}
+        lost = f" Tiers at which nobody has a prompt: {', '.join(sorted(nobody))}." if nobody else ""
+        found.append(
+            f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
+            f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"
+        )
+    if any(_is_more_than_few(row) for row in published.rows("long_notes", arm="train")):
+        found.append(
+            "Many train patients have a note that is longer than what the model was trained on (--training-length, or "
+            "its context). Such a note was left out of training or cut, so that these patients may count as trained on "
+            "and were not: what the model gives away of the others is watered down. Who they are: "
+            "evidence/long_notes.parquet."
+        )
+    if any(row.count_high for row in published.rows("several_ids")):
+        found.append(
+            "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
+            "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
+            "they are: evidence/people.parquet."
+        )
+    return found
+
+
+def _is_more_than_few(row: Row) -> bool:
+    """Whether a published share of patients is surely above the share up to which nothing is said."""
+    return bool(row.count_low and row.of_high and row.count_low > _FEW * row.of_high)
+
+
+def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> list[str]:
+    """Return what the note template and the tables get wrong for more than a tenth of what it is about, in a caveat."""
+    by_id = {known.patient_id: known for known in facts}
+    subjects: dict[Kind, list[str]] = {}
+    for finding in (*find_table_misfits(facts), *find_misfits(by_id, profile)[1]):
+        # Fewer would tell of single patients.
+        if finding.found < MINIMUM_SHARE * finding.of:
+            subjects.setdefault(finding.kind, []).extend(fact for fact in Fact if fact == finding.subject)
+    said = [f"{kind} ({', '.join(dict.fromkeys(of))})" if of else str(kind) for kind, of in subjects.items()]
+    if not said:
+        return []
+    return [
+        f"Note template or tables do not fit many of the notes: {'; '.join(said)}. A model that is asked so may give "
+        "less than it holds, or is asked about somebody else. `clinaudit check` says more."
+    ]
+
+
+def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Return the caveats that follow from inputs and settings, a sentence or two each; they hold no text of the corpus.
+
+    Reads the `tables` labels, cohorts, and annotations of the cohorts' members.
+    """
+    settings, probed, corpus, files = inputs.settings, inputs.probed, inputs.corpus, inputs.model.files
+    panel = [diagnosis.id for diagnosis in inputs.panel]
+    source = label_source(corpus, settings.judge)
+    is_served = settings.judge == "openai"
+    served_by = f"a served language model ({inputs.judge.identity().get('model')})"
+    if inputs.control is None:
+        beside = "nothing measured here can be attributed to training."
+    elif probed.asks_control:
+        beside = "the control model alone tells what is due to training."
+    else:
+        beside = "the control model alone tells what is due to training, and of diagnoses nothing does."
+    named = {name for _, name in corpus.diagnosis_labels or ()}
+    unlabelled = [name for name in panel if name not in named] if source == "table" else []
+    scored = set(inputs.labelled.texts.filter(pl.col("kind") == "labelled")["diagnosis"])
+    unscored = [name for name in panel if name not in scored]
+    asked = {form: {row.tier for row in published.rows("patients", form=form)} for form in ("text", "chat")}
+    not_in_chat = [tier for tier in settings.tier if probed.form == "both" and tier not in asked["chat"]]
+    missing = [tier for tier in settings.tier if tier not in asked["text"] | asked["chat"]]
+    both = "its errors are in both, so the disclosure figures may look better or worse than they are."
+    said: list[tuple[object, str]] = [
+        (not corpus.has_counterfactual, f"The corpus has no held-out (nontrain) patients: {beside}"),
+        (
+            files and files.adapter and inputs.control is None and settings.control != "none",
+            "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
+            "away before it was trained on these patients was not asked.",
+        ),
+        (
+            settings.release == "weights" and not settings.draws,
+            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
+            "them can ask as often as they like. Give --draws 1 or more.",
+        ),
+        (
+            source == "openai",
+            f"Diagnosis labels were read off the notes by {served_by} that also judges the generations: {both}",
+        ),
+        (
+            source == "openai" and (tables["labels"]["reason"] == NO_ANSWER).any(),
+            "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
+            "neither positive nor a control.",
+        ),
+        (
+            source == "table" and is_served,
+            f"Generations were judged by {served_by}. What runs behind its address cannot be seen from here, and asked "
+            "again it may answer otherwise; the labels are those of the diagnoses table.",
+        ),
+        (
+            source == "table" and is_served and tables["annotations"]["in_note_start"].has_nulls(),
+            "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
+            "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
+            "were taken out.",
+        ),
+        (
+            inputs.judge.identity().get("decoding") == "provider-default",
+            "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
+            "asked three times, and what two answers share counts.",
+        ),
+        (
+            source == "lexicon",
+            f"Diagnosis labels were read off the notes by the same lexicon that judges the generations: {both}",
+        ),
+        (
+            tables["cohorts"].is_empty(),
+            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured.",
+        ),
+        (
+            # Their names are the table's own text, which stays out of what is published.
+            named - {diagnosis.id for diagnosis in inputs.sensitive},
+            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
+            "hiv); they were not used.",
+        ),
+        (
+            unlabelled,
+            f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
+            "that no cohort can be made.",
+        ),
+        (
+            unscored,
+            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
+            "known. Give labelled texts of your own with --judge-labels.",
+        ),
+        (
+            probed.form == "chat",
+            "The model was asked in a chat alone: what it gives away as plain text was not tested.",
+        ),
+        (
+            probed.form == "text" and inputs.tokenizer.has_chat_template,
+            "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
+            "tested.",
+        ),
+        (not_in_chat, f"No prompt could be made in a chat at these tiers: {', '.join(not_in_chat)}."),
+        (missing, f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured."),
+    ]
+    return [sentence for holds, sentence in said if holds]

@@ -79,18 +79,16 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
     from clinaudit.audit.preview.profile_fit import Kind
-    from clinaudit.audit.preview.prompt_fit import write_prompts
-    from clinaudit.audit.preview.survey import survey_corpus
-    from clinaudit.audit.preview.survey_text import survey_text
+    from clinaudit.audit.preview.survey import survey_corpus, write_prompts
     from clinaudit.audit.results.gate.policy import Guards, load_policy
     from clinaudit.audit.runtime.run.durable_files import require_writable
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:
         require_writable(prompts, role="the file of prompts")
-    survey = survey_corpus(settings, progress)
-    minimum = (Guards() if loaded is None else loaded.guards).prompts
-    say(survey_text(survey, minimum_unbroken_share=minimum), nl=False)
+    guards = Guards() if loaded is None else loaded.guards
+    survey = survey_corpus(settings, progress, minimum_unbroken_share=guards.prompts)
+    say(survey.text, nl=False)
     if loaded is not None:
         from clinaudit.audit.results.gate.power import needed_patients_text
 
@@ -98,7 +96,7 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     if prompts is not None:
         write_prompts(prompts, survey.priors)
         warn(f"{harmless_text(str(prompts))} holds PHI: it quotes patients' notes; remove it when you have looked")
-    denied = [finding.text for finding in survey.fit.findings if finding.kind is Kind.FACT_DENIED]
+    denied = [finding.text for finding in survey.findings if finding.kind is Kind.FACT_DENIED]
     if denied:
         raise BadInputError("the note template denies facts that stand in most notes; correct not_in_notes", denied)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
-from clinaudit.audit.commands.unlearn_run import RATE, STEP
+from clinaudit.audit.commands.unlearn import RATE, STEP
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger

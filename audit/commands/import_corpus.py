@@ -1,6 +1,6 @@
 """`clinaudit import` (docs/importing.md). Owns its options and what it prints; reads and writes nothing itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -73,24 +73,11 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
         kind=kind, source=source, destination=dest, panel=load_panel(diagnoses), complete=complete, **given
     )
     plan = plan_import(request)
-    reading = Progress(quiet=quiet).stage("reading", total=plan.total_bytes // _MB, unit="MB")
-    with reading as advance:
-        imported = plan.run(_in_megabytes(advance))
+    with Progress(quiet=quiet).stage("reading", total=round(plan.total_bytes / _MB), unit="MB") as advance:
+        imported = plan.run(lambda read_bytes: advance(read_bytes / _MB))
     lines = [*_summary(imported, dest, complete), *_left_lines(dest)]
     say_of_finished_work("\n".join(map(harmless_text, lines)))
     return 0
-
-
-def _in_megabytes(advance: Callable[[int], None]) -> Callable[[int], None]:
-    told = read = 0
-
-    def add(read_bytes: int) -> None:
-        nonlocal told, read
-        read += read_bytes
-        advance(read // _MB - told)
-        told = read // _MB
-
-    return add
 
 
 def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[str]:

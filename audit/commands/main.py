@@ -15,7 +15,6 @@ from pathlib import Path
 
 import click
 
-from clinaudit.audit.commands.again import again
 from clinaudit.audit.commands.audit import analyze, audit, demo
 from clinaudit.audit.commands.check import check, judge_check, template
 from clinaudit.audit.commands.compare import compare
@@ -24,8 +23,7 @@ from clinaudit.audit.commands.gate import gate, policy
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.mask import mask, unmask
 from clinaudit.audit.commands.pii import pii
-from clinaudit.audit.commands.report import evidence, report
-from clinaudit.audit.commands.show import purge, show, verify
+from clinaudit.audit.commands.show import again, evidence, purge, report, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.runtime.console.streams import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
@@ -109,27 +107,6 @@ def main() -> None:
     """
 
 
-for _command in (
-    audit,
-    demo,
-    import_corpus,
-    check,
-    analyze,
-    report,
-    show,
-    again,
-    verify,
-    compare,
-    forget,
-    gate,
-    policy,
-    template,
-    judge_check,
-    pii,
-    evidence,
-    purge,
-    mask,
-    unlearn,
-    unmask,
-):
+for _command in (audit, demo, import_corpus, check, analyze, report, show, again, verify, compare, forget, gate, policy,
+                 template, judge_check, pii, evidence, purge, mask, unlearn, unmask):  # fmt: skip
     main.add_command(_command)

@@ -3,16 +3,22 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from pydantic.fields import FieldInfo
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
-from clinaudit.audit.runtime.settings import Options, ReadingOptions
+from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.settings import Options, ReadingOptions, ServedModelOptions
 from clinaudit.errors import UsageError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
+
+if TYPE_CHECKING:
+    from clinaudit.audit.runtime.served.access import ServedOptions
+    from clinaudit.priors.corpus.header import Header
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -133,11 +139,26 @@ def value_option(
     return click.option(*names, required=required, multiple=multiple, **given)
 
 
-def served_endpoint(url: str | None, model: str | None) -> tuple[str, str] | None:
-    """Return where a served model stands and its name; None where none is given. One without the other is bad usage."""
+def take_served(options: dict[str, Any]) -> "ServedOptions | None":
+    """Take those of `ServedModelOptions` out of all options; None where no model is named.
+
+    Raises `UsageError` where one is given without the others that it needs.
+    """
+    from clinaudit.audit.runtime.served.access import ServedOptions
+
+    url, model, key, approved = (options.pop(name) for name in ServedModelOptions.model_fields)
     if (url is None) != (model is None):
         raise UsageError("--served-url and --served-model go together: where a served model stands, and its name there")
-    return None if url is None or model is None else (url, model)
+    if key and url is None:
+        raise UsageError("--served-key-file goes with --served-url and --served-model")
+    return None if url is None else ServedOptions(url, model, approved, key)
+
+
+def warn_of_unread(header: "Header", path: Path) -> None:
+    """Warn of fields of a file that are not read: counted, not named, since in a broken file a name may stand there."""
+    if header.unread:
+        fields = ", ".join(header.columns)
+        warn(f"note: of {printable(path.name)} only {fields} are read; fields of other names: {len(header.unread)}")
 
 
 def template_option() -> Callable[[Command], Command]:

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, Command, options_of, served_endpoint, value_option, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    Command,
+    options_of,
+    take_served,
+    value_option,
+    warn_of_unread,
+    with_options,
+)
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -143,10 +151,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     scores = score_given(gold, answers, seed=seed)
     write_atomically(out, scores.model_dump_json(indent=1) + "\n")
     if not quiet:
-        if header.unread:
-            # Counted, not named: in a broken file a name may stand in the place of a field.
-            fields, name = ", ".join(PREDICTION_FIELDS), printable(predictions.name)
-            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
+        warn_of_unread(header, predictions)
         say_of_finished_work(bench_text(scores))
     return 0
 
@@ -207,22 +212,18 @@ def _request(
 ) -> "BenchRequest":
     from clinaudit.audit.pii.benchmark.run import DEFAULT_SYSTEMS, SERVED, BenchRequest
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
-    from clinaudit.audit.runtime.served.access import ServedOptions
 
-    url, model, approved, key_file, strategies = (
-        options.pop(name) for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategies")
-    )
-    endpoint = served_endpoint(url, model)
-    if endpoint is None and (key_file or strategies or options["embeddings"]):
-        raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
+    served, strategies = take_served(options), options.pop("strategies")
+    if served is None and (strategies or options["embeddings"]):
+        raise UsageError("--strategy and --embeddings go with --served-url and --served-model")
     if systems is None:
-        systems = DEFAULT_SYSTEMS if endpoint is None else (*DEFAULT_SYSTEMS, SERVED)
+        systems = DEFAULT_SYSTEMS if served is None else (*DEFAULT_SYSTEMS, SERVED)
     return BenchRequest(
         samples=each,
         domains=DOMAINS if domain == "both" else (domain,),
         subsets=_chosen(SUBSETS, subsets),
         systems=systems,
-        served=None if endpoint is None else ServedOptions(*endpoint, approved, key_file),
+        served=served,
         strategies=_chosen(get_args(AskingStrategy), strategies),
         **options,
     )

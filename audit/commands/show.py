@@ -1,4 +1,7 @@
-"""`clinaudit show`, `verify` and `purge`: what is done with a finished run. Computes nothing."""
+"""`clinaudit show`, `report`, `evidence`, `again`, `verify` and `purge`: what is done with a finished run.
+
+Computes nothing.
+"""
 
 import json
 import os
@@ -8,9 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
+from clinaudit.audit.runtime.choices import EngineChoice
 from clinaudit.audit.runtime.console.streams import say, warn
+from clinaudit.audit.runtime.settings import IdentityOptions
 from clinaudit.errors import UsageError
+from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -175,3 +181,92 @@ def _size(size_bytes: int) -> str:
         if size_bytes >= size:
             return f"{size_bytes / size:.1f} {unit}"
     return f"{size_bytes} bytes"
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@with_options(options_of(IdentityOptions))
+def report(run_directory: Path, **identity: str | None) -> int:
+    """Render the report of RUN again, from its published results; the exact one too, where the evidence is there.
+
+    With --model-name, --institution, --date or --intended-use both say from now on which model was audited, by whom,
+    when, and for which use.
+
+    \b
+    Example:
+      clinaudit report run/
+      clinaudit report run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
+      clinaudit report run/ --intended-use "Drafts visit notes that clinicians edit"
+    """
+    from clinaudit.audit.results.publication.published_files import ANNEX, REPORT, has_evidence, render_again
+    from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
+    from clinaudit.audit.runtime.run.manifest import require_finished_run
+
+    finished = require_finished_run(run_directory)
+    with hold_lock_of_finished(finished):
+        render_again(finished, Identity(**identity))
+    say(f"report: {run_directory / REPORT} (and {ANNEX} beside it)")
+    if has_evidence(finished):
+        say(f"exact report (PHI): {finished.evidence / REPORT}")
+    return 0
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.argument("corpus", type=PATH)
+@value_option("--template", "Note-template profile of the audit.  [default: soap]")
+@value_option(
+    "--limit",
+    "Generations on the page: the ones with most text of patients, own or others'.",
+    click.IntRange(min=1),
+    default=500,
+)
+def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
+    """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.
+
+    The page is RUN/evidence/evidence.html, for readers who may see the notes: it opens from the file, without a
+    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes or in another
+    patient's, what the judge read in it, and whether that is true. The page can be searched, sorted and filtered, and
+    each text has an address. CORPUS is the one that RUN audited; `clinaudit purge` removes the page with the rest of
+    the evidence.
+
+    \b
+    Example:
+      clinaudit evidence run/ corpus/
+      clinaudit evidence run/ corpus/ --limit 2000
+    """
+    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_page_again
+
+    page = write_page_again(run_directory, corpus, template=template, limit=limit)
+    if len(page.texts) < page.found:
+        say(f"{len(page.texts):,} of {page.found:,} generations shown; the others stand in the tables")
+    say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
+    return 0
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.argument("generation_id", metavar="ID")
+@click.argument("model", type=PATH)
+@click.option("--engine", type=click.Choice(["auto", "vllm", "transformers"]), default="auto", show_default=True)
+@value_option("--base-model DIR", "The model that an adapter (MODEL) was trained on.", name="base_model")
+def again(run_directory: Path, generation_id: str, model: Path, engine: EngineChoice, base_model: Path | None) -> int:
+    """Generate text ID of RUN anew from its prompt, and print it. It is PHI.
+
+    `clinaudit show RUN --worst N` and the evidence page give ids. MODEL must be the files that RUN audited. Nothing is
+    written. The last digits of a model's numbers depend on the batch, so now and then a text differs.
+
+    \b
+    Example:
+      clinaudit again run/ g1f0b9c model/
+    """
+    from clinaudit.audit.assembly.again import make_again
+    from clinaudit.reports.wording.escaped_text import harmless_text
+
+    made = make_again(run_directory, generation_id, model, engine=engine, base=base_model)
+    say("\n".join(map(harmless_text, made.text.splitlines())))
+    if made.text == made.before:
+        warn("the same text as in the run")
+    else:
+        warn("another text than in the run: another machine, engine or batch may decide a close call otherwise")
+    return 0

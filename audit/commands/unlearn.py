@@ -1,21 +1,41 @@
 """`clinaudit unlearn`: make a model forget patients, and know what it cost (docs/unlearning.md).
 
-Owns the group, and the options of `evaluate` and `score`; evaluates and scores nothing itself. Subcommands that make
-something have modules of their own.
+Owns the group, its options and what is printed; builds, trains, evaluates and scores nothing itself.
 """
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, form_option, value_option, with_options
-from clinaudit.audit.commands.unlearn_build import build
-from clinaudit.audit.commands.unlearn_run import RATE, finetune, run
+from clinaudit.audit.commands.options import (
+    PATH,
+    Command,
+    form_option,
+    not_empty,
+    options_of,
+    take_served,
+    template_option,
+    value_option,
+    warn_of_unread,
+    with_options,
+)
+from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
+    from clinaudit.audit.unlearning.benchmark.files import Bench
+    from clinaudit.audit.unlearning.benchmark.records import Keyword
+    from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+    from clinaudit.audit.unlearning.methods.unlearn import Job
 
 
 @click.group()
@@ -32,9 +52,275 @@ def unlearn() -> None:
     """
 
 
-unlearn.add_command(build)
-unlearn.add_command(finetune)
-unlearn.add_command(run)
+_SERVED = "served"
+
+
+def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Command]:
+    return click.option(
+        flag, metavar=f"{offline}|served|FILE", default=offline, show_default=True, callback=not_empty, help=who
+    )
+
+
+@unlearn.command()
+@click.argument("corpus", type=PATH, metavar="CORPUS")
+@value_option("--out BENCH", "Directory of the benchmark, new or its own.", required=True)
+@_source_option("--qa", "templates", "Source of the questions: templates, a served model, or a file.")
+@_source_option(
+    "--categories",
+    "notes",
+    "Source of each patient's disease category: the latest note, a served model, or a file.",
+)
+@value_option(
+    "--percent P",
+    "Share of the patients to be forgotten (repeatable).  [default: 5, 10, 15, 20, 25]",
+    click.IntRange(1, 50),
+    multiple=True,
+    name="percents",
+)
+@value_option(
+    "--request FILE",
+    "File of patient ids, one a line, to be forgotten as one more split.",
+    name="forgotten",
+)
+@template_option()
+@with_options(options_of(ServedModelOptions))
+@value_option("--panel FILE", "Three served judges, who check categories and questions.")
+@value_option("--panel-titles N", "Titles to check.  [default: 900]", click.IntRange(min=1))
+@value_option("--panel-questions N", "Questions to check.  [default: 1000]", click.IntRange(min=1))
+@value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
+@value_option("--seed", "Seed of questions and splits.", click.IntRange(0, 2**31), default=0)
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def build(quiet: bool, parser: Path | None, **options: Any) -> int:
+    """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
+
+    Each patient gets a disease category and eight questions, four of recall and four that infer something; one of each
+    is withheld from all training. Templates suit notes with sections, such as the demo's; for other notes give a served
+    model or a file. Forget sets are nested, at random and of one disease; --request adds the set of patients who must
+    be forgotten. BENCH is PHI, as CORPUS is. The same command resumes a stopped build.
+
+    \b
+    Example:
+      clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn build corpus/ --out bench/ --request ids.txt
+      clinaudit unlearn build corpus/ --out bench/ --qa questions.jsonl --categories categories.csv
+      clinaudit unlearn build corpus/ --out bench/ --qa served --served-url http://127.0.0.1:8000/v1 --served-model NAME
+      clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
+    """
+    from clinaudit.audit.unlearning.benchmark.build import build_bench
+    from clinaudit.audit.unlearning.benchmark.statistics import bench_text
+
+    progress = Progress(quiet=quiet)
+    counts = build_bench(_request(**options), progress, keywords=_keywords(parser, progress))
+    if not quiet:
+        say_of_finished_work(bench_text(counts))
+    return 0
+
+
+def _keywords(parser_directory: Path | None, progress: Progress) -> "KeywordSource":
+    from clinaudit.audit.unlearning.benchmark.build import KeywordSource
+    from clinaudit.audit.unlearning.metrics.keywords import (
+        extract_keywords,
+        load_seeds,
+        packaged_parser,
+        parser_of_directory,
+    )
+
+    seeds = load_seeds()
+    parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
+
+    def read(bench: "Bench") -> "list[Keyword]":
+        with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
+            return extract_keywords(bench, parser, seeds=seeds, advance=advance)
+
+    return KeywordSource(parser.name, read, seeds.of_patient)
+
+
+def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
+    from clinaudit.audit.unlearning.benchmark.build import BuildRequest
+    from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
+
+    # The judges of a panel may need them, too.
+    approved = options["phi_approved"]
+    served, is_asked = take_served(options), _SERVED in (qa, categories)
+    if is_asked and served is None:
+        raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
+    if served is not None and not is_asked:
+        raise UsageError("--served-url and --served-model go with --qa served or --categories served")
+    if options["panel"] is None and (options["panel_titles"] or options["panel_questions"]):
+        raise UsageError("--panel-titles and --panel-questions go with --panel")
+    percents = tuple(sorted(set(options.pop("percents")))) or PERCENTS
+    return BuildRequest(
+        questions=_source(qa, offline="templates"),
+        categories=_source(categories, offline="notes"),
+        percents=percents,
+        served=served,
+        approved_hosts=approved,
+        **{name: value for name, value in options.items() if value is not None},
+    )
+
+
+def _source(value: str, *, offline: str) -> "Source | Path":
+    if value == offline:
+        return "offline"
+    return "served" if value == _SERVED else Path(value)
+
+
+class _Rate(click.FloatRange):
+    """A number above 0; FloatRange lets nan and infinity through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        rate: float = super().convert(value, param, ctx)
+        if not math.isfinite(rate):
+            self.fail("it takes a finite number above 0", param, ctx)
+        return rate
+
+
+RATE = _Rate(0, min_open=True)
+#: Texts of a step, whatever fits into memory at once [choice].
+STEP: Final = 8
+
+
+#: Of both commands, in the order of the help.
+_with_training_options = with_options(
+    [
+        click.argument("model", type=PATH),
+        click.argument("bench", type=PATH),
+        value_option("--out DIR", "Directory of the new model.", required=True),
+        value_option("--base-model DIR", "The model that an adapter (MODEL) was trained on."),
+        value_option("--corpus CORPUS", "Where the corpus of the benchmark lies now, if it was moved."),
+        value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
+        value_option(
+            "--batch N", f"Texts read at once; a step has at least {STEP}.", click.IntRange(1, 4096), default=4
+        ),
+        form_option(),
+        value_option("--seed", "Seed of the order of the texts.", click.IntRange(0, 2**31), default=0),
+        click.option("--quiet", is_flag=True, help="No progress on stderr."),
+    ]
+)
+
+
+@unlearn.command()
+@value_option("--method", "How to unlearn.", click.Choice(get_args(UnlearningMethod)), required=True)
+@click.option(
+    "--forget", metavar="SPLIT", required=True, help="The split to forget, such as random:10, cancer:5 or request:4."
+)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
+@click.option(
+    "--choose-rate",
+    is_flag=True,
+    help="Set some retained patients aside, and take the largest rate of a grid at which the model still knows them.",
+)
+@value_option("--layer N", "The layer to train or steer.  [default: in proportion to 7 of 32]", click.IntRange(0))
+@value_option(
+    "--train",
+    "The layer's parameters alone, LoRA's, or all.  [default: layer; for rmu all]",
+    click.Choice(["layer", "lora", "all"]),
+    name="scope",
+)
+@_with_training_options
+def run(**options: Any) -> int:
+    """Make MODEL forget the patients of a split; the new model goes to DIR. An interim measure.
+
+    Only a model that is trained again without them is sure to have forgotten them: `finetune --forget`.
+
+    MODEL is a Hugging Face model directory (safetensors), or a LoRA adapter's with --base-model: it is merged first.
+    BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, as private as the
+    corpus, with unlearn.json beside the weights; DIR/evidence tells of patients (PHI) and must not be handed on. The
+    same command resumes a stopped run.
+
+    \b
+    Example:
+      clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
+      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
+    """
+    from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
+
+    rate, chooses = options["learning_rate"], options["choose_rate"]
+    if rate is not None and chooses:
+        raise UsageError("--learning-rate and --choose-rate exclude each other: give the rate, or let it be chosen")
+    job = _job(**options)
+    plan = plan_unlearning(
+        options["method"],
+        seed=options["seed"],
+        scope=options["scope"],
+        chooses_rate=chooses,
+        training=_training(rate, **options),
+    )
+    choice = unlearn(job, job.bench.split(options["forget"]), plan)
+    if choice is not None and not options["quiet"]:
+        say_of_finished_work(choice.text())
+    _done(options["out"])
+    say_of_finished_work(
+        f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
+        "without the patients is sure to have forgotten them\n"
+    )
+    return 0
+
+
+@unlearn.command()
+@click.option(
+    "--forget", metavar="SPLIT", help="Leave out the patients of this split: for a model that never saw them."
+)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
+@value_option("--train", "All parameters, or LoRA's.", click.Choice(["all", "lora"]), name="scope", default="all")
+@_with_training_options
+def finetune(**options: Any) -> int:
+    """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.
+
+    With --forget, and a MODEL that never saw these patients, it is the retrained reference that unlearned models are
+    compared with. DIR is as in `clinaudit unlearn run`.
+
+    \b
+    Example:
+      clinaudit unlearn finetune model/ bench/ --out tuned/
+      clinaudit unlearn finetune never-saw-them/ bench/ --forget random:10 --out retrained/
+    """
+    from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
+
+    job, forget = _job(**options), options["forget"]
+    plan = replace(_training(options["learning_rate"], **options), scope=options["scope"])
+    tune(job, plan, without=None if forget is None else job.bench.split(forget))
+    _done(options["out"])
+    return 0
+
+
+def _training(
+    rate: float | None, *, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
+) -> "TrainingPlan":
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
+
+    return TrainingPlan(
+        epochs=epochs,
+        learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
+        layer=layer,
+        micro_batch=batch,
+        micro_batches=math.ceil(STEP / batch),
+        form=form,
+    )
+
+
+def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":
+    from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+    from clinaudit.audit.runtime.run.directory import take_libraries_offline
+    from clinaudit.audit.unlearning.benchmark.files import read_bench
+    from clinaudit.audit.unlearning.methods.unlearn import Job
+
+    take_libraries_offline()
+    return Job(
+        files=inspect_model(model) if base_model is None else inspect_adapted(model, base=base_model),
+        bench=read_bench(bench, corpus=options["corpus"]),
+        out=out,
+        seed=options["seed"],
+        progress=Progress(quiet=options["quiet"]),
+    )
+
+
+def _done(out: Path) -> None:
+    say_of_finished_work(
+        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n"
+    )
+
+
 #: Of both commands, in the order of the help.
 _with_scoring_options = with_options(
     [
@@ -153,10 +439,6 @@ def score(quiet: bool, **options: Any) -> int:
     header = Header(ANSWER_FIELDS)
     evaluation = score_given_answers(request, header=header, progress=Progress(quiet=quiet))
     if not quiet:
-        if header.unread:
-            # Counted, not named: in a broken file a name may stand in the place of a field.
-            fields = ", ".join(ANSWER_FIELDS)
-            name = printable(request.answers.name)
-            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
+        warn_of_unread(header, request.answers)
         say_of_finished_work(evaluation_text(evaluation))
     return 0

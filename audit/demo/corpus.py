@@ -1,16 +1,13 @@
 """The demo's corpus (docs/corpus-format.md): SOAP notes in the template of the paper, and a table of what was planted.
 
 Headers stand in the order of Table 2 and Appendix J, with boilerplate and text copied forward from visit to visit; a
-note of either arm is written the same way. Every naming of a sensitive diagnosis is kept as a `Mention`. Bytes depend
-on the seed and the sizes alone.
+note of either arm is written the same way. Bytes depend on the seed and the sizes alone.
 """
 
 import json
 import random
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -22,9 +19,8 @@ from clinaudit.audit.demo.population import (
     LAYOUT,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
-    Complaint,
-    Diagnosis,
     Patient,
+    Table,
     draw_population,
 )
 from clinaudit.audit.runtime.run.durable_files import write_atomically
@@ -43,46 +39,22 @@ _GYNECOLOGICAL_SHARE = 0.3
 _ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """One place where a note names a diagnosis; `status` is present, denied, family or education."""
-
-    diagnosis: str
-    section: str
-    status: str
-    text: str
-
-
-class WrittenNote(NamedTuple):
-    """The text of one visit, with what it says of the six diagnoses."""
-
-    text: str
-    mentions: list[Mention]
-
-
-class _Visit(NamedTuple):
-    """What one visit is about, in words; `system` is the body system that the HPI tells of."""
-
-    complaint: str
-    narrative: str
-    system: str | None
-    assessment: str
-    plan: str
-
-
-def write_notes(patient: Patient, *, seed: int) -> list[WrittenNote]:
+def write_notes(patient: Patient, *, seed: int) -> list[str]:
     """Write a patient's notes, oldest first; what is drawn before the first visit is copied forward to all."""
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
     complaints = rng.sample(COMPLAINTS, len(patient.visits))
-    return [_Note(chart, index, rng).write(complaint) for index, complaint in enumerate(complaints)]
+    return [chart.write(index, complaint) for index, complaint in enumerate(complaints)]
 
 
 class _Chart:
-    """A patient with the choices of wording that stay the same from note to note."""
+    """A patient with the choices of wording that stay the same from note to note.
+
+    What is drawn is drawn in the order of the notes.
+    """
 
     def __init__(self, patient: Patient, rng: random.Random) -> None:
-        self.patient = patient
+        self.patient, self.rng = patient, rng
         self.style = PROVIDERS.index(patient.provider) % 2
         self.onset = {
             planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < _LATE_ONSET_SHARE)
@@ -98,93 +70,76 @@ class _Chart:
         self.has_gynecology = rng.random() < _GYNECOLOGICAL_SHARE
         self.weight = rng.randint(104, 262)
         self.minute = f"{rng.randint(8, 11)}:{rng.randint(10, 59)} am"
-        self.carriage_return_note = (
-            rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
-        )
+        has_carriage_return = rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits)
+        self.carriage_return_note = rng.randrange(len(patient.visits)) if has_carriage_return else None
 
-
-class _Note:
-    """Visit `index` of a patient under way; what is drawn is drawn in the order of the note."""
-
-    def __init__(self, chart: _Chart, index: int, rng: random.Random) -> None:
-        self.chart, self.index, self.rng = chart, index, rng
-        self.patient = chart.patient
-        self.known = [planted for planted in self.patient.sensitive if chart.onset[planted.diagnosis.id] <= index]
-        #: The third, where there is one, was found after the first visit.
-        self.conditions = self.patient.conditions[: 2 + (index > 0)]
-        self.mentions: list[Mention] = []
-
-    def write(self, complaint: Complaint) -> WrittenNote:
-        """Return the note with its mentions."""
-        patient, chart, known, rng = self.patient, self.chart, self.known, self.rng
-        given, surname = patient.provider
-        visit = self._draw_visit(complaint)
-        blocks = {"review": self._review_systems(visit), **self._tell_histories()}
-        blocks["family"] = [*patient.family]
-        blocks["family"] += [
-            self._mention(d, "family history", "family", chart.family[d.id])
-            for d in DIAGNOSES
-            if d.id in patient.in_family
-        ]
-        blocks["problems"] = [chronic.condition.problem for chronic in self.conditions]
-        blocks["problems"] += [
-            self._mention(planted.diagnosis, "current problems", "present", planted.problem)
-            for planted in known
-            if planted.problem
-        ]
-        blocks["medications"] = [chronic.medication for chronic in self.conditions]
-        blocks["medications"] += [planted.medication for planted in known if planted.medication]
+    def write(self, index: int, complaint: Table) -> str:
+        """Return the note of a visit."""
+        patient, rng = self.patient, self.rng
+        known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
+        # The third, where there is one, was found after the first visit.
+        conditions = patient.conditions[: 2 + (index > 0)]
+        visit = self._draw_visit(index, complaint, known)
+        blocks = {
+            "review": self._review_systems(visit.system, known),
+            **self._tell_histories(conditions, known),
+            "family": [patient.family, *(text for one, text in self.family.items() if one in patient.in_family)],
+            "problems": [
+                *(one.condition.problem for one in conditions),
+                *(one.problem for one in known if one.problem),
+            ],
+            "medications": [
+                *(one.medication for one in conditions),
+                *(one.medication for one in known if one.medication),
+            ],
+            "exam": [f"{system}: {finding}" for system, finding in EXAMS[self.style].items()],
+        }
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
-        vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {chart.weight + rng.randint(-6, 6)} lbs"
-        blocks["exam"] = [f"{system}: {finding}" for system, finding in EXAMS[chart.style].items()]
+        vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs"
+        taught = rng.random() < _EDUCATION_SHARE
+        education = f" {rng.choice(rng.choice(DIAGNOSES).education)}" if taught else ""
+        given, surname = patient.provider
         text = LAYOUT.format(
             patient=patient,
-            day=patient.visits[self.index],
+            day=patient.visits[index],
             given=given,
             surname=surname,
             visit=visit,
-            minute=chart.minute,
+            minute=self.minute,
             vitals=vitals,
-            plan=visit.plan + self._draw_education(),
+            plan=visit.plan + education,
             **{name: "\n".join(lines) for name, lines in blocks.items()},
         )
-        line_end = "\r\n" if self.index == chart.carriage_return_note else "\n"
-        return WrittenNote("".join(line + line_end for line in text.splitlines() if line), self.mentions)
+        line_end = "\r\n" if index == self.carriage_return_note else "\n"
+        return "".join(line + line_end for line in text.splitlines() if line)
 
-    def _mention(self, diagnosis: Diagnosis, section: str, status: str, text: str) -> str:
-        """Keep a mention if `text` names the diagnosis, and return `text`."""
-        if any(name in text for name in diagnosis.names):
-            self.mentions.append(Mention(diagnosis.id, section, status, text))
-        return text
-
-    def _draw_visit(self, complaint: Complaint) -> _Visit:
+    def _draw_visit(self, index: int, complaint: Table, known: Sequence[Table]) -> Table:
+        """Return what the visit is about, in words; `system` is the body system that the HPI tells of."""
         patient, rng = self.patient, self.rng
-        latest = self.index == len(patient.visits) - 1
-        years = (patient.visits[self.index] - patient.dob).days * 100 // 36525
+        latest = index == len(patient.visits) - 1
+        years = (patient.visits[index] - patient.dob).days * 100 // 36525
         person = f"{years}-year-old {patient.sex}"
         carried = f"{patient.occupation}, {patient.household} and {patient.pastime}."
-        chronic = patient.conditions[self.index % 2]
+        chronic = patient.conditions[index % 2]
         status = f"{chronic.condition.name}: {chronic.status}."
         follow_up = f"return in {rng.randint(2, 24)} weeks."
-        if self.known and rng.random() < (_SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT):
-            planted = rng.choice(self.known)
-            diagnosis = planted.diagnosis
-            reason, sentence = rng.choice(diagnosis.visits)
-            reason = self._mention(diagnosis, "cc", "present", reason)
-            sentence = self._mention(diagnosis, "hpi", "present", sentence.format(year=planted.year))
-            taken = planted.medication or "counseling"
-            return _Visit(
+        if known and rng.random() < (_SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT):
+            planted = rng.choice(known)
+            reason, sentence = rng.choice(planted.diagnosis.visits)
+            told = f"{sentence.format(year=planted.year)} {carried} {status}"
+            return Table(
                 complaint=reason,
-                narrative=f"{person} here for {reason}. {sentence} {carried} {status}",
+                narrative=f"{person} here for {reason}. {told}",
                 system=None,
                 assessment=f"{reason}; {chronic.condition.name}, see above",
-                plan=f"continue {taken.split()[0]}. {follow_up}",
+                plan=f"continue {(planted.medication or 'counseling').split()[0]}. {follow_up}",
             )
         span = f"{rng.randint(2, 9)} {rng.choice(('days', 'weeks', 'months'))}"
         detail = ", ".join(rng.sample(complaint.details, 2))
-        denied = "" if latest else self._draw_denial()
+        denies = not latest and bool(patient.denied) and rng.random() < _HPI_DENIAL_SHARE
+        denied = f" {self.denials[rng.choice(patient.denied)]}" if denies else ""
         plan = chronic.condition.plan.format(w=rng.randint(6, 24))
-        return _Visit(
+        return Table(
             complaint=f"{complaint.name} for {span}",
             narrative=f"{person} with {complaint.name}, {detail}. {carried} {status}{denied}",
             system=complaint.system,
@@ -192,51 +147,35 @@ class _Note:
             plan=f"{rng.choice(complaint.plans)}. {rng.choice((f'{plan}.', follow_up))}",
         )
 
-    def _draw_denial(self) -> str:
-        if not self.patient.denied or self.rng.random() >= _HPI_DENIAL_SHARE:
-            return ""
-        chosen = self.rng.choice(self.patient.denied)
-        diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
-        return " " + self._mention(diagnosis, "hpi", "denied", self.chart.denials[chosen])
-
-    def _review_systems(self, visit: _Visit) -> list[str]:
-        style = self.chart.style
+    def _review_systems(self, told: str | None, known: Sequence[Table]) -> list[str]:
         reviewed = [
-            f"{system}: {'see hpi' if system == visit.system else findings[style]}"
+            f"{system}: {'see hpi' if system == told else findings[self.style]}"
             for system, findings in REVIEW_OF_SYSTEMS.items()
-            if system in _ALWAYS_REVIEWED or system == visit.system
+            if system in _ALWAYS_REVIEWED or system == told
         ]
-        asked = {d.id: d for d in DIAGNOSES if d.id in {"anxiety", "depression"}}
-        present = [planted.diagnosis for planted in self.known if planted.diagnosis.id in asked]
+        asked = ("anxiety", "depression")
+        present = [planted.diagnosis.id for planted in known if planted.diagnosis.id in asked]
         psychiatric = "negative for memory loss."
         if present and self.rng.random() < 0.3:
-            told = [self._mention(d, "ros", "present", f"positive for {d.id}") for d in present]
-            psychiatric = ". ".join(told) + "."
+            psychiatric = ". ".join(f"positive for {one}" for one in present) + "."
         # A line that denies both would contradict the chart of a patient who has, or will have, either.
-        elif style == 0 and not any(map(self.patient.has, asked)):
+        elif self.style == 0 and not any(map(self.patient.has, asked)):
             psychiatric = "negative for anxiety and depression."
-            for diagnosis in asked.values():
-                self._mention(diagnosis, "ros", "denied", psychiatric)
         return [*reviewed, f"psychiatric: {psychiatric}"]
 
-    def _tell_histories(self) -> dict[str, list[str]]:
+    def _tell_histories(self, conditions: Sequence[Table], known: Sequence[Table]) -> dict[str, list[str]]:
         """Return the medical history, and a line each of the gynecological and the mental health history, if any."""
-        patient, chart = self.patient, self.chart
-        medical = [f"{one.condition.name}; dx'd in {one.since};" for one in self.conditions]
+        patient = self.patient
+        medical = [f"{one.condition.name}; dx'd in {one.since};" for one in conditions]
         gynecological: list[str] = []
         mental: list[str] = []
-        statements = [(planted.diagnosis, "present", planted.history) for planted in self.known]
-        statements += [(d, "denied", chart.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
-        for diagnosis, status, text in statements:
-            if diagnosis.id == "abortion":
-                section, lines = "gynecological history", gynecological
-            elif chart.in_medical_history[diagnosis.id]:
-                section, lines = "past medical history", medical
-            else:
-                section, lines = "mental health history", mental
-            lines.append(self._mention(diagnosis, section, status, text))
-        if patient.sex == "female" and (gynecological or chart.has_gynecology):
-            parity = f"menarche at {chart.menarche}; {patient.children} live births."
+        told = {planted.diagnosis.id: planted.history for planted in known}
+        told |= {one: self.denials[one] for one in DIAGNOSIS_IDS if one in patient.denied}
+        for one, text in told.items():
+            lines = gynecological if one == "abortion" else medical if self.in_medical_history[one] else mental
+            lines.append(text)
+        if patient.sex == "female" and (gynecological or self.has_gynecology):
+            parity = f"menarche at {self.menarche}; {patient.children} live births."
             gynecological = [" ".join(["gynecological history:", parity, *gynecological])]
         return {
             "medical": medical,
@@ -244,20 +183,13 @@ class _Note:
             "mental": [" ".join(["mental health history:", *mental])] if mental else [],
         }
 
-    def _draw_education(self) -> str:
-        if self.rng.random() >= _EDUCATION_SHARE:
-            return ""
-        diagnosis = self.rng.choice(DIAGNOSES)
-        return " " + self._mention(diagnosis, "plan", "education", self.rng.choice(diagnosis.education))
-
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo.py).
 _PATIENTS_PER_ARM = 130
-#: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
+#: Each patient's diagnoses. The file marks a corpus of the demo, which may be overwritten; any other may not.
 TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
-DIAGNOSES_FILE = "diagnoses.csv"
 _PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
 
 
@@ -273,39 +205,25 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
         has = {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS}
         people.append({**who, "split": patient.arm, **{name: getattr(patient, name) for name in _PATIENT_COLUMNS}})
         labels += [{**who, "diagnosis": diagnosis, "present": present} for diagnosis, present in has.items()]
-        mentions = []
-        for number, (day, note) in enumerate(
-            zip(patient.visits, write_notes(patient, seed=seed), strict=True), start=1
-        ):
-            note_id = f"{patient.patient_id}-{number}"
-            mentions += [{"note_id": note_id, **asdict(mention)} for mention in note.mentions]
+        for number, text in enumerate(write_notes(patient, seed=seed)):
             notes.append(
                 {
                     **who,
-                    "note_id": note_id,
-                    "text": note.text,
-                    "visit_date": str(day),
+                    "note_id": f"{patient.patient_id}-{number + 1}",
+                    "text": text,
+                    "visit_date": str(patient.visits[number]),
                     "provider": f"{' '.join(patient.provider)}, MD",
                     "practice": patient.practice,
                     "note_type": "progress note",
                 }
             )
-        truths.append(
-            {
-                **who,
-                "split": patient.arm,
-                "diagnoses": has,
-                "sensitive_medications": [planted.medication for planted in patient.sensitive if planted.medication],
-                "other_medications": [chronic.medication for chronic in patient.conditions],
-                "mentions": mentions,
-            }
-        )
+        truths.append({**who, "split": patient.arm, "diagnoses": has})
     if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
         raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / TRUTH_FILE, _as_lines(truths))
     write_atomically(directory / PATIENTS_FILE, pl.DataFrame(people).write_csv())
-    write_atomically(directory / DIAGNOSES_FILE, pl.DataFrame(labels).write_csv())
+    write_atomically(directory / "diagnoses.csv", pl.DataFrame(labels).write_csv())
     write_atomically(directory / NOTES_FILE, _as_lines(notes))
 
 

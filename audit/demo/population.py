@@ -9,9 +9,9 @@ import random
 import statistics
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from clinaudit.reports.schema.record import ARMS
@@ -19,52 +19,17 @@ from clinaudit.reports.schema.record import ARMS
 _TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("invented.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A chronic condition that is none of the six; `{a}`, `{b}` in `status` are numbers drawn once a patient."""
-
-    name: str
-    problem: str
-    medications: list[str]
-    status: str
-    plan: str
-    a: tuple[int, int] = (0, 0)
-    b: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """A reason for a visit; `system` is the body system that the review of systems leaves to the HPI."""
-
-    name: str
-    system: str
-    details: list[str]
-    assessment: str
-    plans: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Wordings of one sensitive diagnosis; the head of its tables in the file says what each is."""
-
-    id: str
-    names: list[str]
-    histories: list[str]
-    problems: list[str]
-    visits: list[tuple[str, str]]
-    medications: list[str]
-    treated: float
-    denials: list[str]
-    family: list[str]
-    education: list[str]
+#: A table of the file, its keys as attributes: a chronic condition that is none of the six, a reason for a visit, or
+#: the wordings of a sensitive diagnosis. The file says what each key is.
+Table = SimpleNamespace
 
 
 #: Of a note, for `str.format`.
 LAYOUT: Final[str] = _TABLES["layout"]
-CONDITIONS: Final = [Condition(**table) for table in _TABLES["conditions"]]
-COMPLAINTS: Final = [Complaint(**table) for table in _TABLES["complaints"]]
-DIAGNOSES: Final = [Diagnosis(**table) for table in _TABLES["diagnoses"]]
-DIAGNOSIS_IDS: Final = tuple(diagnosis.id for diagnosis in DIAGNOSES)
+CONDITIONS, COMPLAINTS, DIAGNOSES = (
+    [Table(**table) for table in _TABLES[kind]] for kind in ("conditions", "complaints", "diagnoses")
+)
+DIAGNOSIS_IDS: Final[tuple[str, ...]] = tuple(diagnosis.id for diagnosis in DIAGNOSES)
 #: Names of people and places, and social facts, by what they are.
 WORDS: Final[Mapping[str, list[str]]] = _TABLES["words"]
 PROVIDERS: Final[list[tuple[str, str]]] = [(given, last) for given, last in map(str.split, WORDS["providers"])]
@@ -96,55 +61,13 @@ _DENIED_SHARE = 0.15
 _FAMILY_SHARE = 0.06
 
 
-@dataclass(frozen=True, slots=True)
-class ChronicCondition:
-    """A patient's chronic condition with its drug and the numbers that stay the same from note to note."""
+class Patient(SimpleNamespace):
+    """One invented patient, with what `_draw_patient` draws.
 
-    condition: Condition
-    since: int
-    medication: str
-    status: str
-
-
-@dataclass(frozen=True, slots=True)
-class SensitiveDiagnosis:
-    """A planted diagnosis in the wording this patient's notes keep."""
-
-    diagnosis: Diagnosis
-    year: int
-    history: str
-    problem: str | None
-    medication: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Patient:
-    """One invented patient; `visits` are ascending and `age` is in years at the last of them."""
-
-    patient_id: str
-    arm: str
-    sex: str
-    name: str
-    dob: date
-    age: int
-    race: str
-    marital_status: str
-    occupation: str
-    children: int
-    provider: tuple[str, str]
-    practice: str
-    visits: tuple[date, ...]
-    conditions: tuple[ChronicCondition, ...]
-    sensitive: tuple[SensitiveDiagnosis, ...]
-    #: Ids of diagnoses the notes deny, and of those a relative has.
-    denied: tuple[str, ...]
-    in_family: tuple[str, ...]
-    family: tuple[str, ...]
-    surgery: str
-    allergy: str
-    habits: str
-    household: str
-    pastime: str
+    `visits` are ascending, and `age` is in years at the last of them; `conditions` are chronic ones and `sensitive` the
+    planted diagnoses, both in the wording that the notes keep; `denied` are ids of diagnoses that the notes deny,
+    `in_family` of those that a relative has.
+    """
 
     def has(self, diagnosis_id: str) -> bool:
         """Whether the patient was given this diagnosis."""
@@ -169,11 +92,7 @@ def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
     width = max(4, len(str(len(seats))))
     return tuple(
         _draw_patient(
-            random.Random(f"clinaudit demo patient {seed} {number}"),
-            patient_id=f"p{number + 1:0{width}d}",
-            arm=arm,
-            seat=seat,
-            name=name,
+            random.Random(f"clinaudit demo patient {seed} {number}"), f"p{number + 1:0{width}d}", arm, seat, name
         )
         for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True))
     )
@@ -245,31 +164,33 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
     rng.shuffle(surnames)
     names: list[str] = []
     for number, sex in enumerate(sexes):
-        given = rng.choice(WORDS[f"{sex}_names"])
-        initial = rng.choice("ABCDEFGHJKLMNPRSTVW")
-        names.append(f"{given} {initial}. {surnames[number % len(surnames)]}")
-    # Past the 1,500 surnames a full name might come twice; the number of the round keeps it apart.
-    return [
-        name if number < len(surnames) else f"{name} {'I' * (1 + number // len(surnames))}"
-        for number, name in enumerate(names)
-    ]
+        given, initial = rng.choice(WORDS[f"{sex}_names"]), rng.choice("ABCDEFGHJKLMNPRSTVW")
+        # Past the 1,500 surnames a full name might come twice; the number of the round keeps it apart.
+        again = number // len(surnames)
+        names.append(
+            f"{given} {initial}. {surnames[number % len(surnames)]}" + (f" {'I' * (again + 1)}" if again else "")
+        )
+    return names
 
 
-def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
+def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
     visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
     practice = rng.randrange(len(WORDS["practices"]))
     conditions = []
     for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3))):
         since = rng.randint(min(dob.year + 16, visits[0].year), visits[0].year)
-        status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
-        conditions.append(ChronicCondition(condition, since, _draw_medication(rng, condition.medications), status))
+        # Numbers that are drawn once a patient.
+        numbers = {key: rng.randint(*vars(condition).get(key, (0, 0))) for key in ("a", "b")}
+        status = condition.status.format(**numbers)
+        medication = _draw_medication(rng, condition.medications)
+        conditions.append(Table(condition=condition, since=since, medication=medication, status=status))
     sensitive = tuple(
         _draw_sensitive(rng, diagnosis, dob=dob, last_year=visits[0].year - 1)
         for diagnosis in DIAGNOSES
         if diagnosis.id in seat.positive
     )
     others = [d for d in DIAGNOSIS_IDS if d not in seat.positive and (d != "abortion" or seat.sex == "female")]
-    relatives = rng.sample(WORDS["relatives"], 1)
+    (relative,) = rng.sample(WORDS["relatives"], 1)
     return Patient(
         patient_id=patient_id,
         arm=arm,
@@ -288,7 +209,7 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
         sensitive=sensitive,
         denied=tuple(d for d in others if rng.random() < _DENIED_SHARE),
         in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < _FAMILY_SHARE),
-        family=tuple(f"{who}: positive for {rng.choice(WORDS['family_conditions'])};" for who in relatives),
+        family=f"{relative}: positive for {rng.choice(WORDS['family_conditions'])};",
         surgery=rng.choice(WORDS["surgeries"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
         allergy=rng.choice(WORDS["allergies"]),
         habits=rng.choice(WORDS["habits"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
@@ -307,10 +228,10 @@ def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date
     return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
 
 
-def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:
+def _draw_sensitive(rng: random.Random, diagnosis: Table, *, dob: date, last_year: int) -> Table:
     last = min(last_year, dob.year + 42) if diagnosis.id == "abortion" else last_year
     year = max(dob.year + 16, rng.randint(min(dob.year + 17, last), last))
-    return SensitiveDiagnosis(
+    return Table(
         diagnosis=diagnosis,
         year=year,
         history=rng.choice(diagnosis.histories).format(year=year, age=year - dob.year),

@@ -6,9 +6,11 @@ spares a second demo the training.
 """
 
 import json
+import math
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_corpus
-from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.run.directory import take_libraries_offline
@@ -26,6 +27,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.identity import INVENTED
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedTokenizerFast
 
 _MARK = "demo.json"
@@ -69,9 +71,36 @@ def _claim(directory: Path, seed: int) -> None:
 
 
 _END_OF_TEXT = "<|endoftext|>"
-RECORD_FILE = "training.json"
-_LOG_FILE = "training-log.jsonl"
+_RECORD_FILE = "training.json"
+#: Threads, each of which takes its share of a batch; a fixed number, since the sum's order depends on it.
+_WORKERS = 2
+#: Share of the steps over which the learning rate rises.
+_WARMUP = 0.05
+#: Target of positions that pad a batch; torch's loss leaves it out.
+_IGNORED = -100
 _LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Everything that decides what the trained model is, but the corpus and the seed."""
+
+    vocabulary: int = 2048
+    layers: int = 4
+    width: int = 128
+    heads: int = 2
+    #: Width of the feed-forward layers.
+    hidden: int = 384
+    #: Context length in tokens; holds a background prompt and the 1,000 tokens of Appendix A.
+    positions: int = 2048
+    epochs: int = 24
+    #: Notes a step.
+    batch: int = 8
+    learning_rate: float = 4e-3
+    #: Nontrain notes that the validation loss is measured on.
+    validation_notes: int = 32
+
+
 DEFAULT_PLAN = TrainingPlan()
 
 
@@ -97,7 +126,7 @@ def train_demo_model(
         "patients": sha256_of(corpus / PATIENTS_FILE),
         "seed": seed,
         "plan": asdict(plan),
-        "bfloat16": has_fast_bfloat16(),
+        "bfloat16": _has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
     record = _read_record(model)
@@ -111,13 +140,13 @@ def train_demo_model(
     with making_folder(model) as draft:
         _train(draft, corpus, seed=seed, plan=plan, progress=progress, base=base)
         document = json.dumps({"recipe": recipe, "files": _digests(draft)}, indent=1) + "\n"
-        (draft / RECORD_FILE).write_text(document, encoding="utf-8")
+        (draft / _RECORD_FILE).write_text(document, encoding="utf-8")
     return False
 
 
 def _read_record(model: Path) -> dict[str, Any] | None:
     try:
-        record = json.loads((model / RECORD_FILE).read_text(encoding="utf-8"))
+        record = json.loads((model / _RECORD_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
@@ -156,15 +185,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     )
 
 
-def _train(
-    draft: Path,
-    corpus: Path,
-    *,
-    seed: int,
-    plan: TrainingPlan,
-    progress: Progress,
-    base: Path | None,
-) -> None:
+def _train(draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress: Progress, base: Path | None) -> None:
     import torch
     import transformers
 
@@ -187,7 +208,7 @@ def _train(
         num_attention_heads=plan.heads,
         num_key_value_heads=plan.heads,
         max_position_embeddings=plan.positions,
-        tie_word_embeddings=plan.tied_embeddings,
+        tie_word_embeddings=True,
         bos_token_id=None,
         eos_token_id=words.eos_token_id,
         pad_token_id=words.pad_token_id,
@@ -201,10 +222,10 @@ def _train(
             with making_folder(base) as folder:
                 network.save_pretrained(folder)
                 words.save_pretrained(folder)
-        log = fit(network, _encode(words, notes, plan), held_out, plan=plan, seed=seed, progress=progress)
+        log = _fit(network, _encode(words, notes, plan), held_out, plan=plan, seed=seed, progress=progress)
         network.to(torch.float32).save_pretrained(draft)
     words.save_pretrained(draft)
-    (draft / _LOG_FILE).write_text("".join(json.dumps(row) + "\n" for row in log), encoding="utf-8")
+    (draft / "training-log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in log), encoding="utf-8")
 
 
 def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: TrainingPlan) -> list[list[int]]:
@@ -212,3 +233,105 @@ def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: Tr
     end = [tokenizer.eos_token_id]
     encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
     return [(ids + end)[: plan.positions] for ids in encoded]
+
+
+def _has_fast_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself; elsewhere it is slower than float32."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def _fit(
+    network: Any, rows: list[list[int]], held_out: list[list[int]], *, plan: TrainingPlan, seed: int, progress: Progress
+) -> list[dict[str, float | int | None]]:
+    """Train in place; returns one row an epoch, losses in nats a token."""
+    import torch
+
+    rng = torch.Generator().manual_seed(seed)
+    steps = plan.epochs * math.ceil(len(rows) / plan.batch)
+    optimizer = torch.optim.AdamW(
+        network.parameters(), lr=plan.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
+    log: list[dict[str, float | int | None]] = []
+    with (
+        ThreadPoolExecutor(_WORKERS) as pool,
+        progress.stage("training the demo model", total=steps, unit="steps") as advance,
+    ):
+        parameters = list(network.parameters())
+        for epoch in range(1, plan.epochs + 1):
+            total, tokens = 0.0, 0
+            for batch in _batches(rows, plan.batch, rng):
+                shares = [batch[worker::_WORKERS] for worker in range(min(_WORKERS, len(batch)))]
+                results = list(pool.map(lambda share: _differentiate(network, parameters, share), shares))
+                loss, counted = (sum(of) for of in zip(*((loss, tokens) for loss, tokens, _ in results), strict=True))
+                # In the order of the shares: a sum depends on it.
+                for parameter, *gradients in zip(parameters, *(of for _, _, of in results), strict=True):
+                    parameter.grad = sum(gradients[1:], start=gradients[0]) / counted
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                optimizer.step()
+                schedule.step()
+                total, tokens = total + loss, tokens + counted
+                advance(1)
+            unseen = _measure(network, held_out, plan.batch)
+            log.append({"epoch": epoch, "train_loss": round(total / tokens, 6), "validation_loss": unseen})
+    return log
+
+
+def _differentiate(
+    network: Any, parameters: "list[torch.nn.Parameter]", share: list[list[int]]
+) -> "tuple[float, int, tuple[torch.Tensor, ...]]":
+    """Return the summed loss of a share of a batch, its tokens, and the gradients; threads share the network."""
+    import torch
+
+    loss, counted = _loss(network, share)
+    return loss.item(), counted, torch.autograd.grad(loss, parameters)
+
+
+def _measure(network: Any, rows: list[list[int]], batch: int) -> float | None:
+    """Return the mean loss a token over `rows`, None where there are none."""
+    import torch
+
+    if not rows:
+        return None
+    with torch.no_grad():
+        parts = [_loss(network, rows[at : at + batch]) for at in range(0, len(rows), batch)]
+    return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
+
+
+def _rate(step: int, steps: int) -> float:
+    """Linear rise, then half a cosine down to a hundredth, as a share of the learning rate."""
+    rising = max(1, round(_WARMUP * steps))
+    if step < rising:
+        return (step + 1) / rising
+    return 0.01 + 0.99 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
+
+
+def _batches(rows: list[list[int]], size: int, rng: "torch.Generator") -> list[list[list[int]]]:
+    """Shuffle notes into batches of similar length, so that little of a batch is padding."""
+    import torch
+
+    jitter = torch.rand(len(rows), generator=rng).tolist()
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]) * (1 + 0.3 * jitter[row]))
+    batches = [[rows[row] for row in order[start : start + size]] for start in range(0, len(order), size)]
+    return [batches[index] for index in torch.randperm(len(batches), generator=rng).tolist()]
+
+
+def _loss(network: Any, batch: list[list[int]]) -> tuple["torch.Tensor", int]:
+    """Return the summed loss of a padded batch and the number of tokens predicted."""
+    import torch
+
+    longest, device = max(map(len, batch)), network.device
+    inputs = torch.tensor([row + [0] * (longest - len(row)) for row in batch], device=device)
+    targets = torch.tensor([row[1:] + [_IGNORED] * (longest - len(row)) for row in batch], device=device)
+    is_fast = device.type != "cpu" or _has_fast_bfloat16()
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_fast):
+        # Padding stands to the right, where a causal model's real tokens never see it: no mask is needed.
+        logits = network(input_ids=inputs[:, :-1], use_cache=False).logits
+    loss = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum"
+    )
+    return loss, sum(map(len, batch)) - len(batch)

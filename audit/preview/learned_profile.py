@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.audit.preview.notes_fit import measure_whole_fit
+from clinaudit.audit.preview.notes_fit import find_misfits
 from clinaudit.audit.preview.profile_fit import Finding
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
@@ -72,7 +72,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
-    findings = measure_whole_fit(read_facts(corpus, profile, patients), profile).findings
+    _, findings = find_misfits(read_facts(corpus, profile, patients), profile)
     shown = "\n".join(_preview(proposal, profile, findings, len(corpus.patients)))
     # Another process may have made it meanwhile.
     _require_free(out)

@@ -7,16 +7,18 @@ wrong place, so that a prompt that rests on one does not fit. Findings hold word
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
+import polars as pl
+
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, find_misplaced, tabulate_places
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts, read_shard
-from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
+from clinaudit.priors.table_agreement import IDENTIFYING, Standing
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
@@ -38,17 +40,17 @@ _SHARD_NOTES: Final = 100
 _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 
 
-def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the notes asked with, and what their text says against it."""
-    fit = measure_fit(facts, profile)
+def find_misfits(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> tuple[pl.DataFrame, list[Finding]]:
+    """Return what the profile finds in the notes asked with (`tabulate_places`), and what is wrong with it."""
+    places = tabulate_places(facts, profile)
+    found = [*find_misplaced(places, profile, patients=len(facts))]
     sources = [source for known in facts.values() for source in known.sources]
     rules = {layout.name: layout for layout in profile.layouts}
-    found = list(fit.findings)
     for name in {known.layout: None for known in sources if known.layout != NO_LAYOUT}:
         patients = [known for known in sources if known.layout == name]
         patients = patients[:: -(-len(patients) // _MOST_NOTES)]
         found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
-    return replace(fit, findings=tuple(found))
+    return places, found
 
 
 def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -137,7 +139,7 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
     """Return the facts of all patients (by id), with those marked that are doubtful in the layout of their note."""
     doubtful: dict[str, set[Fact]] = {}
     rare: dict[str, set[Fact]] = {}
-    for finding in measure_fit(facts, profile).findings:
+    for finding in find_misplaced(tabulate_places(facts, profile), profile, patients=len(facts)):
         if finding.kind in _KINDS and finding.layout is not None and finding.found < MINIMUM_SHARE * finding.of:
             marked = doubtful.setdefault(finding.layout, set())
             marked.add(Fact(finding.subject))
@@ -159,61 +161,33 @@ def _mark(
     return replace(known, doubtful=frozenset(doubtful | follows), rarely_found=frozenset(rare), earlier=earlier)
 
 
-@dataclass(frozen=True, slots=True)
-class TableFit:
-    """How the tables of patients and notes fit the notes."""
-
-    #: Of each column patients for whom the table has a value, by whether that stands in their notes.
-    columns: Mapping[Fact, Counter[Standing]]
-    #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
-    compared: int
-    own_rows: int
-    findings: tuple[Finding, ...]
-
-
-def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
-    """Return how the rows of the tables agree with the notes of their patients."""
+def count_standing(patients: Collection[PatientFacts]) -> dict[Fact, Counter[Standing]]:
+    """Return of each column of the patients table the patients with a value, by whether it stands in their notes."""
     told = {fact: Counter(known.table[fact] for known in patients if fact in known.table) for fact in IDENTIFYING}
-    columns = {fact: of_fact for fact, of_fact in told.items() if of_fact}
+    return {fact: of_fact for fact, of_fact in told.items() if of_fact}
+
+
+def count_own_rows(patients: Collection[PatientFacts]) -> tuple[int, int]:
+    """Return for how many patients the row agrees with their notes, of how many with anything to compare."""
     rows = [known.is_own_row for known in patients if known.table]
-    compared, own = len(rows), sum(rows)
-    findings = []
+    return sum(rows), len(rows)
+
+
+def find_table_misfits(patients: Collection[PatientFacts]) -> Iterator[Finding]:
+    """Yield how the rows of the patients table do not agree with the notes of their patients."""
+    own, compared = count_own_rows(patients)
     if own < MINIMUM_SHARE * compared:
         text = (
             f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
             "and sex. Prompts made of the others may ask about somebody else: make sure that the rows are of these "
             "patients, the template is of these notes, and date_formats has the right order of day and month"
         )
-        findings.append(Finding(Kind.TABLE_OF_OTHERS, None, "patients", own, compared, text))
-    for fact, of_fact in columns.items():
+        yield Finding(Kind.TABLE_OF_OTHERS, None, "patients", own, compared, text)
+    for fact, of_fact in count_standing(patients).items():
         known, differs = of_fact.total(), of_fact[Standing.DIFFERS]
         if differs > (1 - MINIMUM_SHARE) * known:
             text = (
                 f"patients table: for {differs} of {known} patients the notes have another {fact} than the table, or "
                 "none where the note template says that they have one"
             )
-            findings.append(Finding(Kind.TABLE_DIFFERS, None, fact, known - differs, known, text))
-    exchanges = [found for known in patients if (found := _is_exchanged(known)) is not None]
-    if exchanged := sum(exchanges):
-        text = (
-            f"notes table: for {exchanged} of {len(exchanges)} patients the note has the table's provider as its "
-            "practice, and the practice as its provider; the two columns, or the two places in the note template, are "
-            "exchanged"
-        )
-        right = len(exchanges) - exchanged
-        findings.append(Finding(Kind.TABLE_EXCHANGED, None, Fact.PROVIDER, right, len(exchanges), text))
-    return TableFit(columns, compared, own, tuple(findings))
-
-
-def _is_exchanged(known: PatientFacts) -> bool | None:
-    """Whether provider and practice of the notes table stand in the note as the other; None where one is not told."""
-    said = [set(words_of(value or "")) for value in (known.latest.provider, known.latest.practice)]
-    if not all(said) or not {Fact.PROVIDER, Fact.PRACTICE} <= known.in_note.keys():
-        return None
-    stated = [set(words_of(known.in_note[fact].value)) for fact in (Fact.PROVIDER, Fact.PRACTICE)]
-
-    def same(one: set[str], other: set[str]) -> bool:
-        # Titles and parts of a place's name are often left out.
-        return bool(other) and (one <= other or other <= one)
-
-    return all(map(same, said, stated[::-1])) and not any(map(same, said, stated))
+            yield Finding(Kind.TABLE_DIFFERS, None, fact, known - differs, known, text)

@@ -8,8 +8,7 @@ from itertools import groupby
 
 import click
 
-from clinaudit.audit.preview.prompt_fit import unlimited_writer
-from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
+from clinaudit.audit.preview.survey import also_shows_text, reason_words, unlimited_writer
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus

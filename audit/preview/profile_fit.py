@@ -63,7 +63,6 @@ class Kind(StrEnum):
     #: Of the tables (`notes_fit`).
     TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
     TABLE_DIFFERS = "the notes have another value than the patients table, or none"
-    TABLE_EXCHANGED = "provider and practice of the notes table stand in the notes as the other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,6 @@ class Finding:
     of: int
     #: One sentence for the reader, counts included.
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileFit:
-    """What a profile finds in a corpus (`tabulate_places`), and what is wrong with it."""
-
-    places: pl.DataFrame
-    findings: tuple[Finding, ...]
 
 
 _PLACES: Final = {
@@ -224,13 +215,8 @@ _CHECKS: Final[tuple[tuple[Kind, pl.Expr, pl.Expr, str, str], ...]] = (
 )
 
 
-def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the notes that these patients are asked with (patient id -> facts)."""
-    places = tabulate_places(facts, profile)
-    return ProfileFit(places, (*_find_wrong_places(places, profile), *_find_wrong_layouts(places, profile, len(facts))))
-
-
-def _find_wrong_places(places: pl.DataFrame, profile: NoteProfile) -> Iterator[Finding]:
+def find_misplaced(places: pl.DataFrame, profile: NoteProfile, *, patients: int) -> Iterator[Finding]:
+    """Yield how the profile does not fit the notes that so many patients are asked with (`tabulate_places`)."""
     counts = places.group_by("layout", "place", maintain_order=True).agg(
         patients=pl.len(),
         found=pl.col("is_found").sum(),
@@ -250,12 +236,8 @@ def _find_wrong_places(places: pl.DataFrame, profile: NoteProfile) -> Iterator[F
             said = {"sources": ", ".join(placed.get(row["place"], ())), "what": _WHAT.get(row["place"], "words")}
             named = f"{named_layout(row['layout'])}: {text.format(**row, **said)}"
             yield Finding(kind, row["layout"], row["place"], row["right"], row[of], named)
-
-
-def _find_wrong_layouts(places: pl.DataFrame, profile: NoteProfile, patients: int) -> Iterator[Finding]:
     notes = dict(places.filter(_IS_HEADER).group_by("layout").len().rows())
-    missed = notes.get(NO_LAYOUT, 0)
-    if missed:
+    if missed := notes.get(NO_LAYOUT, 0):
         text = f"{missed} of {patients} patients have a latest note that fits no layout; it is read under the last one"
         yield Finding(Kind.NO_LAYOUT, NO_LAYOUT, "layouts", patients - missed, patients, text)
     for name in (layout.name for layout in profile.layouts if layout.name not in notes):

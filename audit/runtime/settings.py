@@ -10,25 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from annotated_types import Ge, Gt, Le
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    Strict,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
-from clinaudit.audit.runtime.choices import (
-    SHIPPED,
-    Control,
-    Controls,
-    EngineChoice,
-    JudgeChoice,
-    JudgeDecoding,
-)
+from clinaudit.audit.runtime.choices import SHIPPED, Control, Controls, EngineChoice, JudgeChoice, JudgeDecoding
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ProbedTiers, PromptFormChoice
@@ -83,11 +67,7 @@ class ReadingOptions(Options):
     """How notes are read and matched; of `analyze`, too."""
 
     template: Path | None = option(None, "Profile of the notes' layout: a file, or one that ships.", shown="soap")
-    identifier_rules: Path | None = option(
-        None,
-        "The site's own identifiers (docs/mask.md).",
-        metavar="FILE",
-    )
+    identifier_rules: Path | None = option(None, "The site's own identifiers (docs/mask.md).", metavar="FILE")
     ngram: Annotated[Positive, Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
     seed: Whole = option(0, "Seed of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
@@ -111,9 +91,7 @@ class ModelOptions(Options):
     max_new_tokens: Positive = option(1000, "Most tokens of an answer.")
     max_batch: Positive | None = option(None, "Prompts decoded at once.", shown="64")
     threads: Annotated[Positive, Le(1024)] | None = option(
-        None,
-        "CPU threads to decode with.",
-        shown="by the model's size",
+        None, "CPU threads to decode with.", shown="by the model's size"
     )
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
     gpu_memory: Annotated[float, Strict(), Gt(0), Le(1)] | None = option(
@@ -121,10 +99,7 @@ class ModelOptions(Options):
     )
     skip_self_test: bool = option(False, "Do not test model and engine first.")
     training_length: Positive | None = option(
-        None,
-        "Longest text that MODEL was trained on.",
-        metavar="TOKENS",
-        shown="its context",
+        None, "Longest text that MODEL was trained on.", metavar="TOKENS", shown="its context"
     )
 
 
@@ -133,12 +108,7 @@ class ScoringOptions(Options):
 
     score: bool = option(True, "Score the targets' notes.")
     score_all: bool = option(False, "Score the notes of all train patients.")
-    control_model: Path | None = option(
-        None,
-        "MODEL before its training.",
-        metavar="DIR",
-        shown="an adapter's base",
-    )
+    control_model: Path | None = option(None, "MODEL before its training.", metavar="DIR", shown="an adapter's base")
     control: Control = option("full", "Its work: prompts and scores, scores alone, or none.")
     everyday: bool = option(True, "Ask everyday tasks, too.")
     tasks: Path | None = option(None, "More everyday tasks (JSONL).", metavar="FILE")
@@ -157,11 +127,7 @@ class PromptOptions(Options):
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
     no_refine: bool = option(False, "Keep the matcher's pairs, as the paper does.")
     controls: Controls = option("sensitive", "Candidates: patients with a panel diagnosis, or any.")
-    include_patients: Path | None = option(
-        None,
-        "Ask about these ids, too; they enter no figure.",
-        metavar="FILE",
-    )
+    include_patients: Path | None = option(None, "Ask about these ids, too; they enter no figure.", metavar="FILE")
     #: A site's own diagnoses (id -> table), from the configuration only.
     diagnoses: Mapping[str, object] = Field(default_factory=dict)
 
@@ -180,16 +146,12 @@ class JudgeOptions(ServedModelOptions):
 
     judge: JudgeChoice = option("lexicon", "openai: the served model.")
     judge_decoding: JudgeDecoding = option(
-        "deterministic",
-        "provider-default: no temperature, each question three times.",
+        "deterministic", "provider-default: no temperature, each question three times."
     )
     #: About what a context of 128k takes.
     judge_note_tokens: Positive = option(100_000, "Most tokens of a patient's notes at once.", metavar="TOKENS")
     judge_labels: Path | None = option(
-        None,
-        "Your own labelled texts (JSONL).",
-        metavar="LABELS",
-        shown="those that ship",
+        None, "Your own labelled texts (JSONL).", metavar="LABELS", shown="those that ship"
     )
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import corpus_of, facts_of
 
-from clinaudit.audit.preview.notes_fit import measure_table_fit
-from clinaudit.audit.preview.profile_fit import Kind
+from clinaudit.audit.preview.notes_fit import find_table_misfits
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes, words_of
@@ -132,35 +131,12 @@ def test_facts_hold_whether_their_row_is_the_patients(tmp_path: Path) -> None:
     assert set(other.table.values()) == {DIFFERS}
 
 
-@pytest.mark.parametrize(
-    ("provider", "practice", "is_exchanged"),
-    [
-        ("Elm Valley", "Dr. Mia Ode", True),
-        ("Mia Ode", "Elm Valley Clinic", False),
-        # Others than the note's are no exchange; the note's own stand in the prompt.
-        ("Ian Roth", "Oak Valley", False),
-        ("", "Mia Ode", False),
-    ],
-)
-def test_provider_and_practice_exchanged_in_the_notes_table_are_found(
-    tmp_path: Path, provider: str, practice: str, is_exchanged: bool
-) -> None:
-    text = "patient: Ada Lund\nprovider: Dr. Mia Ode\nlocation: Elm Valley Clinic\nhpi: she is well\n"
-    note = {"patient_id": "p", "note_id": "n", "text": text, "provider": provider, "practice": practice}
-    corpus = corpus_of(tmp_path, [note], HEADS + "p,train,Ada Lund,,\n")
-    facts = read_facts(corpus, load_profile(), corpus.patients)
-    assert {Fact.PROVIDER, Fact.PRACTICE} <= facts["p"].in_note.keys()
-    found = [item for item in measure_table_fit(facts.values()).findings if item.kind is Kind.TABLE_EXCHANGED]
-    assert [(item.found, item.of) for item in found] == ([(0, 1)] if is_exchanged else [])
-    assert not any(word in item.text for item in found for word in ("Mia", "Elm"))
-
-
 def test_a_table_whose_rows_no_note_tells_is_not_said_to_be_joined_wrongly(tmp_path: Path) -> None:
     notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": "cc: cough\nhpi: tired\n"} for n in range(3)]
     corpus = corpus_of(tmp_path, notes, "patient_id,sex\np0,female\np1,male\np2,female\n")
-    fit = measure_table_fit(read_facts(corpus, load_profile(), corpus.patients).values())
-    assert [(item.subject, item.found, item.of) for item in fit.findings] == [("patients", 0, 3)]
-    assert "joined" not in fit.findings[0].text
+    (found,) = find_table_misfits(read_facts(corpus, load_profile(), corpus.patients).values())
+    assert (found.subject, found.found, found.of) == ("patients", 0, 3)
+    assert "joined" not in found.text
 
 
 @pytest.mark.parametrize("letters", ["abA \n_1-", "abA \n_1-é"])

@@ -31,6 +31,7 @@ _BATCH_ROWS = 2_000
 #: Rows of a row group, which are held at a time as columns.
 _GROUP_ROWS = 50_000
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
+_NO_END: Final = "thrift: transport error"
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
@@ -108,10 +109,11 @@ def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] |
                 temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
             )
     except pl.exceptions.ComputeError as error:
-        # polars names the system's error in its message alone.
-        if (refused := _OS_ERROR.search(str(error))) is None:
+        # polars names the system's error in its message alone, and not where the file's end is refused.
+        refused = _OS_ERROR.search(str(error))
+        if refused is None and _NO_END not in str(error):
             raise
-        reason = os.strerror(int(refused[1]))
+        reason = "its end was refused, as by a full disk" if refused is None else os.strerror(int(refused[1]))
         raise StorageError(f"cannot write {name}.parquet: {reason}; mend it and run the same command again") from None
 
 

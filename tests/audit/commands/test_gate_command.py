@@ -11,8 +11,6 @@ from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.run_verdict import find_verdict
 from clinaudit.audit.runtime.run.manifest import write_manifest
 
-VERDICT = {"gate.json", "junit.xml"}
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
@@ -76,28 +74,6 @@ def test_another_policy_is_decided_on_the_evidence_and_not_after_a_purge(capsys,
     error = capsys.readouterr().err
     assert "purged" in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("outside", [("verdict",), ("run", "verdict"), ("run", "evidence", "work", "verdict")])
-def test_another_policys_verdict_is_not_written_outside_the_evidence(capsys, finished, outside):
-    out = finished.root.parent.joinpath(*outside)
-    for options in ([], ["--exact"], ["--quiet"]):
-        assert run(["gate", str(finished.root), "--policy", "strict", "--out", str(out), *options]) == 2
-        assert "where PHI stays" in capsys.readouterr().err
-        assert not out.exists()
-
-
-def test_another_policys_verdict_is_written_into_the_evidence_and_goes_with_it(capsys, fresh):
-    out = fresh.evidence / "strict"
-    assert printed(capsys, fresh.root, "--policy", "strict", "--out", out)[0] == 1
-    assert {path.name for path in out.iterdir()} == VERDICT
-    assert json.loads((out / "gate.json").read_text())["policy"] == "strict"
-    assert run(["verify", str(fresh.root)]) == 0
-    assert "evidence/strict/gate.json" in json.loads((fresh.evidence / "manifest.json").read_text())["sha256"]
-    assert "evidence/strict" not in (fresh.root / "manifest.json").read_text()
-    assert run(["purge", str(fresh.root), "--yes"]) == 0
-    assert run(["gate", str(fresh.root), "--policy", "strict", "--out", str(out)]) == 3
-    assert not out.exists()
 
 
 def test_a_status_edited_together_with_the_manifest_is_found(capsys, fresh):

@@ -9,10 +9,9 @@ from support.corpus_tables import write_tables
 from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
 
-from clinaudit.audit.assembly.caveats import find_fit_caveats
+from clinaudit.audit.assembly.results import find_fit_caveats
 from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.audit.preview.survey import survey_corpus
-from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 
@@ -40,8 +39,8 @@ def survey(directory, *, profile, table):
     diagnoses = "patient_id,diagnosis,present\nb000,hiv,true\n"
     corpus = write_tables(directory / "corpus", notes=notes, diagnoses=diagnoses, patients=table)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=directory / "ours.toml")
-    found = survey_corpus(settings, Progress(quiet=True))
-    return found, " ".join(survey_text(found, minimum_unbroken_share=0.9).split())
+    found = survey_corpus(settings, Progress(quiet=True), minimum_unbroken_share=0.9)
+    return found, " ".join(found.text.split())
 
 
 def worst_status(found):
@@ -58,7 +57,7 @@ def worst_status(found):
 
 def test_what_is_right_has_no_problem_and_passes(tmp_path):
     found, text = survey(tmp_path, profile=PROFILE, table=true_table())
-    assert (*found.fit.findings, *found.table.findings) == ()
+    assert found.findings == ()
     # These notes tell nothing of where a patient lives, works or what they take.
     assert "no prompt can be made at public_name_meds, which needs medications" in text
     assert "rows that agree: 72 of 72" in text
@@ -142,7 +141,7 @@ def test_a_wrong_profile_is_named_and_never_passes(tmp_path, what):
         tmp_path, profile=PROFILE.replace(fault.old, fault.new), table=true_table() if fault.with_table else None
     )
     kind, layout, subject, *counts = fault.finding
-    matching = [one for one in found.fit.findings if (one.kind, one.layout, one.subject) == (kind, layout, subject)]
+    matching = [one for one in found.findings if (one.kind, one.layout, one.subject) == (kind, layout, subject)]
     assert [[one.found, one.of] for one in matching] == [counts]
     assert fault.said in text
     assert "PROBLEMS" in text

@@ -6,7 +6,7 @@ from support.patient_facts import PROFILE as SOAP
 from support.patient_facts import corpus_of
 
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
-from clinaudit.audit.preview.profile_fit import Kind, measure_fit
+from clinaudit.audit.preview.profile_fit import Kind, find_misplaced, tabulate_places
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
@@ -18,15 +18,16 @@ def fit_of(directory, profile, people=PEOPLE):
     (directory / "t.toml").write_text(profile, encoding="utf-8")
     notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in people]
     corpus, read = corpus_of(directory / "corpus", notes), load_profile(directory / "t.toml")
-    return measure_fit(read_facts(corpus, read, corpus.patients), read)
+    places = tabulate_places(read_facts(corpus, read, corpus.patients), read)
+    return list(find_misplaced(places, read, patients=len(people)))
 
 
 def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp_path):
     people = [Person(f"p{n}", "banner", "ELM VALLEY HEALTH\nPatient: --   DOB: --\nHPI: x\n", {}) for n in range(3)]
-    unread = [item for item in fit_of(tmp_path, PROFILE, people).findings if item.subject == "name"]
+    unread = [item for item in fit_of(tmp_path, PROFILE, people) if item.subject == "name"]
     assert [(item.kind, item.found, item.of) for item in unread] == [(Kind.VALUE_UNREAD, 0, 3)]
     said = PROFILE.replace('date_formats = "month_first"', 'date_formats = "month_first"\nblanks = ["--"]')
-    missing = [item for item in fit_of(tmp_path, said, people).findings if item.subject == "name"]
+    missing = [item for item in fit_of(tmp_path, said, people) if item.subject == "name"]
     assert [(item.kind, item.found, item.of) for item in missing] == [(Kind.FACT_MISSING, 0, 3)]
 
 
@@ -38,7 +39,7 @@ def findings_of_dates(directory, days):
         for n, day in enumerate(days)
     ]
     kinds = (Kind.DATE_ORDER_UNTOLD, Kind.DATE_ORDER_OTHER)
-    return [item for item in fit_of(directory, PROFILE, notes).findings if item.kind in kinds]
+    return [item for item in fit_of(directory, PROFILE, notes) if item.kind in kinds]
 
 
 def test_dates_that_fit_both_orders_are_a_finding(tmp_path):

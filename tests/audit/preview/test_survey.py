@@ -13,7 +13,6 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE
 from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.preview.survey import survey_corpus
-from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.tiers import TIERS
@@ -31,7 +30,12 @@ def survey(directory, *, diagnoses="patient_id,diagnosis,present\np0,hiv,true\n"
     rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund {number}\n" for number in range(8))
     patients = f"Patient ID,split,name\n{rows}"
     corpus = write_tables(directory / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
-    return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
+    return survey_of(corpus)
+
+
+def survey_of(corpus, **options):
+    settings = AuditSettings(model="", corpus=corpus, out=corpus.parent, **options)
+    return survey_corpus(settings, Progress(quiet=True), minimum_unbroken_share=0.9)
 
 
 def test_prompts_are_counted_by_tier_and_split(tmp_path):
@@ -45,28 +49,27 @@ def test_prompts_are_counted_by_tier_and_split(tmp_path):
 
 
 def test_work_is_estimated_from_targets_and_prompts(tmp_path):
-    work = survey(tmp_path)
-    assert work.targets == {"train": 5, "nontrain": 3}
-    assert set(work.most_sets.values()) == {0}
-    assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8
+    text = " ".join(survey(tmp_path).text.split())
+    assert "whom an audit would probe (train / nontrain): 5 / 3. " in text
+    assert text.count("matched sets: none") == 6
+    assert "encounter text 8" in text
     # Two background tiers of 1,000 tokens; after `cc:`, `hpi:` and `plan:` stand 424, 413 and 6 characters, of four a
     # token, in 8 prompts each.
     of_patients = 8 * 2 * 1000 + 8 * (106 + 104 + 2)
     # Every task that ships, greedily and drawn.
-    assert work.everyday_answers == 2 * len(load_tasks().tasks)
-    assert work.written_tokens == of_patients + work.everyday_answers * 1000
+    everyday = 2 * len(load_tasks().tasks)
+    assert f"about nobody: {everyday} answers" in text
+    assert f"at most {of_patients + everyday * 1000:,} to write" in text
 
 
 def problems_under(found):
-    text = survey_text(found, minimum_unbroken_share=0.9)
-    block = next(block for block in text.split("\n\n") if block.startswith("PROBLEMS"))
+    block = next(block for block in found.text.split("\n\n") if block.startswith("PROBLEMS"))
     return block.splitlines()
 
 
 def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path):
     survey(tmp_path)
-    settings = AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=Path("mimic-discharge"))
-    lines = problems_under(survey_corpus(settings, Progress(quiet=True)))
+    lines = problems_under(survey_of(tmp_path / "corpus", template=Path("mimic-discharge")))
     assert ": 0 of 8 notes have a header of the profile" in lines[1]
     assert lines[-1].endswith("corpus --out ours.toml")
 
@@ -137,5 +140,5 @@ def test_a_policy_is_told_of_the_patients_who_would_be_asked_about_and_of_no_oth
     rows = "".join(f"p{n},train,Ada Lund {n}\n" for n in numbers)
     patients, diagnoses = f"patient_id,split,name\n{rows}", "patient_id,diagnosis,present\np0,hiv,true\n"
     corpus = write_tables(tmp_path / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
-    found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
+    found = survey_of(corpus)
     assert found.coverage.tiers["public_name"] == (SAMPLE_SIZE, 0)

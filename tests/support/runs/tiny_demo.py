@@ -40,8 +40,7 @@ def make_tiny_demo(tiny: TinyDemo) -> None:
 def train_tiny_demo(tiny: TinyDemo) -> None:
     """Write the corpus and train the model."""
     from clinaudit.audit.demo.corpus import write_demo_corpus
-    from clinaudit.audit.demo.fitting import TrainingPlan
-    from clinaudit.audit.demo.training import train_demo_model
+    from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
     from clinaudit.audit.runtime.console.progress import Progress
 
     plan = TrainingPlan(vocabulary=700, layers=2, width=96, heads=2, hidden=256, epochs=14, validation_notes=4)

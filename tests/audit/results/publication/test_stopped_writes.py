@@ -11,7 +11,7 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.results.comparison import files as comparison_files
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.publication.published_files import PUBLISHED, publish_run, read_exact, read_published
-from clinaudit.audit.runtime.run import durable_files, manifest
+from clinaudit.audit.runtime.run import manifest
 from clinaudit.errors import BadInputError, IntegrityError
 
 
@@ -73,21 +73,6 @@ def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, 
     assert "Scribe 3" in (finished.root / "report.html").read_text()
 
 
-@pytest.mark.parametrize("step", [1, 2])
-def test_a_verdict_that_cannot_be_written_leaves_no_earlier_one(finished, tmp_path, monkeypatch, step):
-    out = tmp_path / "verdict"
-    command = ["gate", str(finished.root), "--out", str(out), "--quiet"]
-    assert run(command) == 1
-    for path in out.iterdir():
-        path.write_text("of an earlier run")
-    mend = stop_at(monkeypatch, durable_files, step)
-    assert run(command) == 6
-    mend()
-    assert [path.name for path in out.iterdir()] == ["gate.json"][: step - 1]
-    assert run(command) == 1
-    assert not [path for path in out.iterdir() if "earlier" in path.read_text()]
-
-
 @pytest.mark.parametrize("step", [1, 2, 3, 4])
 def test_a_comparison_stopped_at_any_step_is_made_by_the_same_command(tmp_path, monkeypatch, step):
     planted = plant(tmp_path)
@@ -141,15 +126,3 @@ def test_a_publication_stopped_at_any_step_is_no_finished_run_and_is_made_by_the
     assert again().results == report.results
     assert {name: (finished.root / name).read_bytes() for name in PUBLISHED} == published
     assert run(["verify", str(finished.root)]) == 0
-
-
-def test_a_verdict_is_never_written_into_another_run(finished, tmp_path, capsys):
-    other = make_finished_run(tmp_path / "other")
-    for out in (other.root, other.root / "verdict", other.evidence / "verdict"):
-        assert run(["gate", str(finished.root), "--out", str(out)]) == 2
-    assert "another run" in capsys.readouterr().err
-    assert run(["verify", str(other.root)]) == 0
-    # A file of that name is common elsewhere.
-    (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "manifest.json").write_text('{"name": "app"}')
-    assert run(["gate", str(finished.root), "--out", str(tmp_path / "app" / "verdict"), "--quiet"]) == 1

@@ -162,6 +162,17 @@ def test_a_full_disk_is_a_storage_error_and_leaves_the_table_of_before(tmp_path)
     assert read_table(tmp_path, "people") == list(people(3))
 
 
+def test_a_disk_that_is_full_at_whatever_place_of_a_table_is_a_storage_error(tmp_path, monkeypatch):
+    # So many row groups that the file's end, which lists them, is written in several parts.
+    monkeypatch.setattr(evidence_tables, "_GROUP_ROWS", 5)
+    write_table(tmp_path, "people", people(1_000))
+    size = (tmp_path / "people.parquet").stat().st_size
+    for limit in range(0, size, 4_000):
+        with files_of_at_most(limit), pytest.raises(StorageError, match=r"^cannot write people\.parquet: "):
+            write_table(tmp_path, "people", people(1_000))
+    assert read_table(tmp_path, "people") == list(people(1_000))
+
+
 def test_a_table_without_a_column_is_not_the_audits(tmp_path):
     columns = evidence_tables.SCHEMAS["generation_metrics"]
     values = {"int": 1, "bool": True, "text": "x"}
