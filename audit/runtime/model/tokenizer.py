@@ -8,8 +8,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -102,7 +103,8 @@ class ModelTokenizer:
         self._is_spelled_alone = bool(kinds) and kinds.isdisjoint(_BY_NEIGHBOURS)
         added = self._backend.get_added_tokens_decoder()
         named = map(self._backend.token_to_id, (*self.settings.roles.values(), *self.settings.more_special))
-        self._special_ids = frozenset(token_id for token_id in named if token_id is not None) | {
+        #: Ids of the control tokens, which have no text.
+        self.special_ids = frozenset(token_id for token_id in named if token_id is not None) | {
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
@@ -128,19 +130,13 @@ class ModelTokenizer:
         return self.settings.chat_template is not None
 
     @property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the control tokens, which have no text."""
-        return self._special_ids
-
-    @property
     def special_tokens(self) -> frozenset[str]:
         """How the control tokens are spelled in a prompt."""
-        return frozenset(map(self._backend.id_to_token, self._special_ids))
+        return frozenset(map(self._backend.id_to_token, self.special_ids))
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token as the vocabulary spells it; None where it has no such token."""
-        token_id: int | None = self._backend.token_to_id(token)
-        return token_id
+        return cast("int | None", self._backend.token_to_id(token))
 
     def require_embedded(self, embeddings: int) -> None:
         """Raise `BadInputError` where a token has an id for which a model with so many embeddings has none."""
@@ -171,11 +167,8 @@ class ModelTokenizer:
         Those written behind a text (an end of text, a separator) are left out: after them another text begins.
         """
         encoded = self._backend.encode(text)
-        ids, is_written = encoded.ids, encoded.special_tokens_mask
-        end = len(ids)
-        while end and is_written[end - 1]:
-            end -= 1
-        return tuple(ids[:end])
+        behind = sum(1 for _ in takewhile(bool, reversed(encoded.special_tokens_mask)))
+        return tuple(encoded.ids[: len(encoded.ids) - behind])
 
     def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, Places]:
         """Return the text of generated ids and the characters of each, `(tokens, 2)`."""
@@ -183,7 +176,7 @@ class ModelTokenizer:
             return decode_with_spans(list(map(self.bytes_of, token_ids)))
         pieces, before = [], None
         for token_id in token_ids:
-            if token_id in self._special_ids:
+            if token_id in self.special_ids:
                 pieces.append(b"")
                 continue
             pieces.append(self._bytes_after(before, token_id))
@@ -196,11 +189,11 @@ class ModelTokenizer:
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans
-        is_special = np.array([token_id in self._special_ids for token_id in ids], dtype=np.bool_)
+        is_special = np.array([token_id in self.special_ids for token_id in ids], dtype=np.bool_)
         # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
         if self._is_spelled_alone:
             laid, spans = decode_with_spans(
-                [self._added.get(one, "").encode() if one in self._special_ids else self.bytes_of(one) for one in ids]
+                [self._added.get(one, "").encode() if one in self.special_ids else self.bytes_of(one) for one in ids]
             )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
@@ -222,13 +215,11 @@ class ModelTokenizer:
         return np.maximum(spans - 1, 0) if laid == f" {text}" else self.encode_with_spans(text)[1]
 
     def _spell(self, token_id: int) -> bytes:
-        if token_id in self._special_ids:
-            return b""
-        if token_id in self._added:
+        if token_id in self._added and token_id not in self.special_ids:
             return str(self._added[token_id]).encode("utf-8")
         token = self._backend.id_to_token(token_id)
-        if token is None:
-            # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
+        # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
+        if token is None or token_id in self.special_ids:
             return b""
         if self._alphabet is not None and all(char in self._alphabet for char in token):
             return bytes([self._alphabet[char] for char in token])

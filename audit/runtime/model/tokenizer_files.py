@@ -5,7 +5,7 @@ Owns that the ids of a text are those of `tokenizer.json`, the file that the mod
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,16 +23,15 @@ _MORE: Final = ("additional_special_tokens", "extra_special_tokens")
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSettings:
-    """What a tokenizer's files say beside its rules."""
+    """What a tokenizer's files say beside its rules: the class of transformers, and what follows."""
 
+    class_name: str
     #: The tokens with a role, such as `eos_token`, by role.
     roles: Mapping[str, str]
     #: Further tokens that are said to be no text.
     more_special: tuple[str, ...]
     #: None: there is none; empty: there are several, and none is the default.
     chat_template: str | None
-    #: The class of transformers that is named.
-    class_name: str
 
 
 def read_settings(directory: Path) -> TokenizerSettings:
@@ -42,9 +41,8 @@ def read_settings(directory: Path) -> TokenizerSettings:
     sources = (optional_json(directory, "special_tokens_map.json"), config)
     roles = {role: text for file in sources for role in _ROLES if (text := _spelled(file.get(role)))}
     more = [text for file in sources for name in _MORE for one in _values(file.get(name)) if (text := _spelled(one))]
-    return TokenizerSettings(
-        roles, tuple(dict.fromkeys(more)), _chat_template(directory, config), str(config.get("tokenizer_class") or "")
-    )
+    named = str(config.get("tokenizer_class") or "")
+    return TokenizerSettings(named, roles, tuple(dict.fromkeys(more)), _chat_template(directory, config))
 
 
 def _spelled(token: object) -> str:
@@ -71,7 +69,8 @@ def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
 def end_of_text_ids(directory: Path) -> set[int]:
     """Return the id of the tokenizer's own end of sequence, as a set of none or one; raises as `load_rules`."""
     eos = read_settings(directory).roles.get("eos_token")
-    return {number for number in [load_rules(directory).token_to_id(eos) if eos else None] if number is not None}
+    number = load_rules(directory).token_to_id(eos) if eos else None
+    return set() if number is None else {number}
 
 
 def load_rules(directory: Path) -> Any:
@@ -127,13 +126,15 @@ def _convert(directory: Path) -> Any:
 
 def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return a part of the rules (`decoder`, `pre_tokenizer`, `normalizer`) and those inside it, in their order."""
-    parts, pending = list[dict[str, Any]](), [rules.get(name)]
-    while pending:
-        part = pending.pop(0)
+
+    def inside(part: object) -> Iterator[dict[str, Any]]:
         if isinstance(part, dict):
-            parts.append(part)
-            pending = [*(inner for value in part.values() if isinstance(value, list) for inner in value), *pending]
-    return parts
+            yield part
+            for value in part.values():
+                for inner in value if isinstance(value, list) else ():
+                    yield from inside(inner)
+
+    return list(inside(rules.get(name)))
 
 
 def _lost_decoder(rules: Mapping[str, Any]) -> Any:

@@ -1,8 +1,8 @@
 """Decoding and scoring by a served model that speaks the OpenAI protocol: completions, chat completions for a chat.
 
 Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
-them. The server gives no token ids, so outputs carry text, before any repetition guard: of a request, guarded or not,
-the server decodes as much. The server renders a chat by its own template.
+them. The server gives no token ids, so outputs carry text, before any repetition guard. The server renders a
+chat by its own template.
 
 Before the first request of a kind the server is asked about neutral texts, to learn what it takes of what decoding is
 said by, whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if it
@@ -71,10 +71,8 @@ _TOKENS_AS_IDS = {"return_tokens_as_token_ids": True}
 #: So many failures before any answer: the server answers nothing, and the rest is not sent.
 _GIVE_UP_AFTER = 32
 _TEXT = GenerationRequest("", (), NEUTRAL_WORD, 1)
-_Request = TypeVar("_Request")
+_Request = TypeVar("_Request", GenerationRequest, ScoreRequest)
 _Output = TypeVar("_Output", GenerationOutput, TokenScores)
-#: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
-DEADLINE_S = 600.0
 
 
 class OpenAIEngine:
@@ -112,9 +110,9 @@ class OpenAIEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
-        Failed requests are raised as one error after the rest has been yielded: `IncompleteError` where all may pass,
-        `BadInputError` where asking again would not help. A failure of every request (a refused key, no such model,
-        another model, a redirect, a context shorter than was said) raises `BadInputError` or `UnsafeError` at once.
+        Failed requests are raised as one error after the rest: `IncompleteError` where all may pass, else
+        `BadInputError`. What would befall every request (a refused key, another model, a redirect, a context shorter
+        than was said) raises `BadInputError` or `UnsafeError` at once.
         """
         kinds: dict[Kind, list[GenerationRequest]] = {}
         for request in requests:
@@ -126,8 +124,7 @@ class OpenAIEngine:
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
 
-        Raises `NoScoresError` where the server gives no log-probabilities of a prompt; it is asked without any
-        patient's text first.
+        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
         """
         require_scorable(requests, longest=self.longest_scored)
         if requests:
@@ -175,7 +172,7 @@ class OpenAIEngine:
             warn(f"warning: {what}")
 
     async def _learn(self, requests: Sequence[GenerationRequest]) -> None:
-        """Learn how requests of one kind are put, and and whether they fit the server's context."""
+        """Learn how requests of one kind are put, and whether they fit the server's context."""
         kind = kind_of(requests[0])
         if kind not in self._forms:
             self._forms[kind] = await learn_form(requests[0], self._ask, server=self._server, tell=self._warn_once)
@@ -213,7 +210,6 @@ class OpenAIEngine:
                 raise self._too_short(f"{why} (or --tokenizer is not this model's)")
 
     async def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
-        """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         form = self._forms[kind_of(request)]
         answer = await self._ask(request, form)
         if isinstance(answer, Failed):
@@ -237,9 +233,9 @@ class OpenAIEngine:
         Some servers score a prompt only where something is added to it. Raises, too, where it refuses neutral ids as
         many as the `longest` text has.
         """
-        ids, why = _NEUTRAL_IDS, ""
+        why = ""
         for new_tokens in (0, 1):
-            answer = await self._ask_for_scores(ids, new_tokens)
+            answer = await self._ask_for_scores(_NEUTRAL_IDS, new_tokens)
             if isinstance(answer, Failed):
                 # An internal error passes, unless it is for what was asked alone.
                 bare = ServedForm(left_out=frozenset(decoding_of(_TEXT)))
@@ -248,21 +244,17 @@ class OpenAIEngine:
                     raise cannot_tell("whether it scores text", answer)
                 refusal = f"it refuses to score a prompt ({answer.reason})"
                 why = refusal if answer.status else "it gives no log-probabilities of a prompt"
-                continue
-            read = read_log_probs(answer, ids, new_tokens)
-            if isinstance(read, str):
+            elif isinstance(read := read_log_probs(answer, _NEUTRAL_IDS, new_tokens), str):
                 why = read
-                continue
-            refused = (
-                await self._ask_for_scores(_NEUTRAL_IDS[:1] * longest, new_tokens) if longest > _SHORT_PROMPT else None
-            )
-            if isinstance(refused, Failed) and refused.status in _REFUSALS:
-                raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({refused.reason})")
-            return new_tokens
+            else:
+                # As long as the longest text.
+                again = await self._ask_for_scores(_NEUTRAL_IDS[:1] * max(longest, len(_NEUTRAL_IDS)), new_tokens)
+                if isinstance(again, Failed) and again.status in _REFUSALS:
+                    raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({again.reason})")
+                return new_tokens
         raise NoScoresError(f"{self._server} gives no scores: {why}")
 
     async def _score(self, request: ScoreRequest, *, new_tokens: int) -> TokenScores | Failed:
-        """Ask for the scores of one text; return them, or why that failed."""
         answer = await self._ask_for_scores(request.token_ids, new_tokens)
         if isinstance(answer, Failed):
             return answer
@@ -277,23 +269,19 @@ class OpenAIEngine:
         return await self._send("/completions", {"prompt": list(token_ids), **asked}, serves="")
 
     async def _ask(self, request: GenerationRequest, form: ServedForm) -> dict[str, Any] | Failed:
-        asked: dict[str, Any] = {
-            said: value for said, value in decoding_of(request).items() if said not in form.left_out
-        }
+        asked = {name: value for name, value in decoding_of(request).items() if name not in form.left_out}
         asked[form.limit_name] = request.max_new_tokens
         if not request.messages:
             return await self._send("/completions", {"prompt": request.prompt, **asked}, serves="completions")
-        asked["messages"] = [{"role": role, "content": content} for role, content in request.messages]
-        return await self._send(
-            "/chat/completions", asked, serves="chat completions (--prompt-form text asks for none)"
-        )
+        messages = [{"role": role, "content": content} for role, content in request.messages]
+        serves = "chat completions (--prompt-form text asks for none)"
+        return await self._send("/chat/completions", {"messages": messages, **asked}, serves=serves)
 
     async def _send(self, path: str, body: dict[str, Any], *, serves: str) -> dict[str, Any] | Failed:
         answer = await self._endpoint.send(path, body, serves=serves)
         said = None if isinstance(answer, Failed) else answer.get("model")
         # Many servers do not say.
-        other = None if said is None else other_model(self._model.name, said)
-        if other is not None:
+        if said is not None and (other := other_model(self._model.name, said)) is not None:
             raise BadInputError(
                 f"at the endpoint of MODEL {other}, so that nobody could say which one was audited; give the full name "
                 "that the server answers by, or have it serve the model asked for (no alias, no fallback)"

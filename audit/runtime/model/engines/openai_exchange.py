@@ -8,7 +8,7 @@ words: a server's own may quote the prompt.
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.store import GenerationOutput
@@ -71,33 +71,12 @@ def neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> Generati
     return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
 
 
-#: How a server gives prompts back: not at all; as they are, before the answer; in another form, or as a part of what
-#: may be answered.
-Echo = Literal["none", "before", "mixed"]
-
-
-def find_echo(answer: str, asked: GenerationRequest) -> Echo:
-    """Return how the answer to a probe gives the neutral text back."""
-    if answer.lstrip().startswith(_NEUTRAL_TEXT):
-        return "before"
-    said = " ".join(answer.split())
-    # In a chat a model may well finish the sentence from its beginning.
-    is_counted = not asked.messages and _NEUTRAL_TEXT.startswith(said) and " " in said
-    return "mixed" if is_counted or _NEUTRAL_TEXT in said else "none"
-
-
 def without_prompt(answer: str, asked: GenerationRequest) -> str | None:
     """Return an answer without the prompt that it gives back first; None where it does not begin with it."""
     prompt = (asked.messages[-1][1] if asked.messages else asked.prompt).lstrip()
     return answer.lstrip().removeprefix(prompt) if answer.lstrip().startswith(prompt) else None
 
 
-#: A log-probability is no higher, rounding aside.
-_HIGHEST_LOG: Final = 1e-3
-
-
-_FILTERED: Final = "text withheld by a filter of the server, {}: switch it off"
-_TOOL: Final = "a tool called instead of text, {}: serve the model without tools"
 #: Its tokens went into what the server does not give.
 _THOUGHT_ALONE: Final = Failed(
     "no text, since the model thought until its tokens were used up and the server leaves the thoughts out: switch "
@@ -143,9 +122,9 @@ def read_answer(request: GenerationRequest, answer: dict[str, Any]) -> Generatio
         ending = "length" if is_long else "stop" if text else None
     if ending == "filtered":
         # Text cut by a filter would make the model look as if it leaked less.
-        return Failed(_FILTERED.format(reply.word))
+        return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
     if ending == "tool":
-        return Failed(_TOOL.format(reply.word))
+        return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
     if ending == "aborted":
         return Failed(f"broken off by the server, {reply.word}", passes=True)
     if request.messages and ending == "length" and not (text or "").strip():
@@ -175,7 +154,8 @@ def read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens:
     if not isinstance(scored, list) or scored[:tokens] != [f"token_id:{token}" for token in token_ids]:
         return "it does not say, by their ids, that it scored the tokens asked for"
     own = numbers[1:tokens]
-    if not all(type(number) in (int, float) and -math.inf < number <= _HIGHEST_LOG for number in own):
+    # No log-probability is above 0, rounding aside.
+    if not all(type(number) in (int, float) and -math.inf < number <= 1e-3 for number in own):
         return "what it gives for log-probabilities are none"
     return own
 
@@ -231,12 +211,16 @@ async def learn_form(
     if form.left_out:
         left_out = ", ".join(name for name in names if name in form.left_out)
         tell(f"{left_out} not accepted by {server}: defaults of its own may apply")
-    echo = find_echo(text_of(read_reply(answer)) or "", asked)
-    if echo == "mixed":
+    said = text_of(read_reply(answer)) or ""
+    if gives_back := said.lstrip().startswith(_NEUTRAL_TEXT):
+        tell(f"the prompt comes back from {server} before each answer; it is taken off")
+        return replace(form, gives_back=gives_back)
+    words = " ".join(said.split())
+    # In a chat a model may well finish the sentence from its beginning.
+    is_counted = not asked.messages and _NEUTRAL_TEXT.startswith(words) and " " in words
+    if is_counted or _NEUTRAL_TEXT in words:
         raise BadInputError(
             f"{server} gives the prompt back in its answers, changed or as a part of the tokens asked for, so that "
             "what the model wrote is not known; let it answer with new text alone (no echo, no return_full_text)"
         )
-    if echo == "before":
-        tell(f"the prompt comes back from {server} before each answer; it is taken off")
-    return replace(form, gives_back=echo == "before")
+    return form

