@@ -7,7 +7,7 @@ may do with polars, `processes` says.
 Owns the connection, the check of each node before any PHI goes there, and the workers: actors that are given one shard
 at a time. A shard whose worker died is done again by another. This module decides that, not Ray, which would wait for
 the place of the dead worker, be it on a node that never comes back, and was seen to use up all its retries within
-seconds of a node's end; nor does Ray keep a task's model on a GPU. Knows nothing of what a shard function does.
+seconds of a node's end; nor does Ray keep a task's model on a GPU.
 """
 
 import logging
@@ -69,23 +69,15 @@ class LocalRunner:
 ALL_CORES: Final = LocalRunner()
 #: A shard during which so many workers died is not tried again: it kills them.
 MAX_ATTEMPTS: Final = 4
-#: Without a result for so long, check that the cluster still answers.
-_NEWS_S: Final = 5.0
 _DIED: Final = object()
-#: Ray's settings for this process, read when Ray is imported.
-_SWITCHES: Final = {
-    # Ray's C++ core writes to stderr before it has a log file. It also ends the process once the head is gone; it must
-    # do so later than we notice it ourselves, since its exit status would read as a verdict.
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "600",
-}
+#: Errors of Ray that a dead worker leaves; a result is lost with the node that held it.
+_DEATHS: Final = frozenset(
+    ("RayActorError", "NodeDiedError", "WorkerCrashedError", "OutOfMemoryError", "ObjectLostError")
+)
 
 
 class _Worker:
     """A worker process, one shard at a time."""
-
-    def __init__(self) -> None:
-        self._shared: Any = None
 
     def hold(self, shared: Any) -> None:
         self._shared = shared
@@ -160,13 +152,11 @@ class RayRunner:
         source = enumerate(shards)
         #: What is to be done next; first what a worker did that died.
         waiting = deque(islice(source, room))
-        early: dict[int, Result] = {}
-        place = 0
+        early, place = dict[int, Result](), 0
         deaths = Counter[int | None]()
         sent = self._ray.put(shared)
-        make_worker = self._ray.remote(
-            num_cpus=taken["CPU"], num_gpus=taken["GPU"], max_restarts=0, max_task_retries=0
-        )(_Worker)
+        options = {"num_cpus": taken["CPU"], "num_gpus": taken["GPU"], "max_restarts": 0, "max_task_retries": 0}
+        make_worker = self._ray.remote(**options)(_Worker)
         workers: list[Any] = []
         #: The worker of each answer that is awaited, and its shard; None: it is being prepared.
         under_way: dict[Any, tuple[Any, tuple[int, Shard] | None]] = {}
@@ -234,7 +224,7 @@ class RayRunner:
     def _next_finished(self, references: list[Any], taken: dict[str, int]) -> Any:
         """Return a finished reference; None after a while without one, if the cluster still answers and has room."""
         try:
-            finished, _ = self._ray.wait(references, num_returns=1, timeout=_NEWS_S)
+            finished, _ = self._ray.wait(references, num_returns=1, timeout=5.0)
         except self._ray.exceptions.RayError as error:
             raise _lost(type(error).__name__) from None
         if finished:
@@ -245,16 +235,11 @@ class RayRunner:
         return None
 
     def _answer(self, reference: Any) -> Any:
-        errors = self._ray.exceptions
         try:
             return self._ray.get(reference)
-        # A result is lost with the node that held it.
-        except (
-            *(errors.RayActorError, errors.NodeDiedError, errors.WorkerCrashedError, errors.OutOfMemoryError),
-            errors.ObjectLostError,
-        ):
-            return _DIED
-        except errors.RayError as error:
+        except self._ray.exceptions.RayError as error:
+            if {kind.__name__ for kind in type(error).mro()} & _DEATHS:
+                return _DIED
             raise _lost(type(error).__name__) from None
 
 
@@ -273,7 +258,9 @@ def open_runner(ray_address: str | None, processes: int | None = None) -> Iterat
         return
     require_secure_settings(ray_address)
     require_tls(ray_address)
-    os.environ.update(_SWITCHES)
+    # Ray's C++ core writes to stderr before it has a log file. It also ends the process once the head is gone; it must
+    # do so later than we notice it ourselves, since its exit status would read as a verdict.
+    os.environ.update({"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_gcs_rpc_server_reconnect_timeout_s": "600"})
     with quiet_stderr():
         import ray
 

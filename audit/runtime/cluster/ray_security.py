@@ -21,7 +21,6 @@ from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 #: Ray's own settings, for the driver and each node: with these Ray refuses whoever lacks certificate or token.
 SETTINGS: Final = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
 _TLS_FILES: Final = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-_TIMEOUT_S: Final = 10
 
 
 def require_secure_settings(address: str | None) -> None:
@@ -51,10 +50,14 @@ def _split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def _connect(address: str) -> socket.socket:
+    return socket.create_connection(_split_address(address), timeout=10)
+
+
 def require_answer(address: str) -> None:
     """Raise `IncompleteError` where nothing listens at the cluster's address any more."""
     try:
-        socket.create_connection(_split_address(address), timeout=_TIMEOUT_S).close()
+        _connect(address).close()
     except OSError:
         raise IncompleteError(
             f"no Ray cluster answers at {address}; what was finished is kept; "
@@ -68,13 +71,12 @@ def require_tls(address: str) -> None:
     Raises `UnsafeError` where the handshake fails, `IncompleteError` where nothing answers.
     """
     require_answer(address)
-    host, port = _split_address(address)
     try:
         context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
         context.load_cert_chain(os.environ["RAY_TLS_SERVER_CERT"], os.environ["RAY_TLS_SERVER_KEY"])
         context.set_alpn_protocols(["h2"])
-        with socket.create_connection((host, port), timeout=_TIMEOUT_S) as plain:
-            context.wrap_socket(plain, server_hostname=host).close()
+        with _connect(address) as plain:
+            context.wrap_socket(plain, server_hostname=_split_address(address)[0]).close()
     except OSError as error:  # ssl.SSLError is one
         raise UnsafeError(
             f"the cluster at {address} does not prove itself by TLS ({type(error).__name__}); it needs a certificate "
