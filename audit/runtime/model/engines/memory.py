@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.choices import EngineName
-from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
-from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
 from clinaudit.errors import BadInputError, UsageError
 

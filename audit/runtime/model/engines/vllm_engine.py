@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
-from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
@@ -24,7 +23,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     require_fitting,
     require_scorable,
 )
-from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError

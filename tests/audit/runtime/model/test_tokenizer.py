@@ -9,8 +9,7 @@ from support.byte_level_tokenizer import TRAINING_TEXT, save_byte_level_tokenize
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans
-from clinaudit.audit.runtime.model.tokenizer_files import end_of_text_ids
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans, end_of_text_ids
 from clinaudit.errors import BadInputError
 
 
