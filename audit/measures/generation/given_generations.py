@@ -118,10 +118,7 @@ _CELLS: Final[Mapping[str, tuple[Callable[[object], Any], Any]]] = {
 
 
 def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str) -> pl.DataFrame:
-    """Return the table `generations`, with token ids where none are given; `name` is their file's, for errors.
-
-    Raises `BadInputError` where given ids do not decode to the text.
-    """
+    """Return the table `generations`; raises `BadInputError` of the file `name` where ids do not decode to the text."""
     problems: list[str] = []
 
     def rows() -> Iterator[Row]:

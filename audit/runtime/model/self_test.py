@@ -196,16 +196,13 @@ class SelfTest:
         try:
             import transformers
 
+            load: Any = transformers.AutoTokenizer.from_pretrained
             with quiet_stderr():
-                known: Any = transformers.AutoTokenizer.from_pretrained(
-                    directory, local_files_only=True, trust_remote_code=False
-                )
+                known = load(directory, local_files_only=True, trust_remote_code=False)
                 read = [tuple(known.encode(text, verbose=False)) for text in self._texts]
         except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
-            self.named.append(
-                f"The tokenizer's class {named} cannot be loaded by transformers ({type(error).__name__}); "
-                "tokenizer.json was read."
-            )
+            why = f"cannot be loaded by transformers ({type(error).__name__})"
+            self.named.append(f"The tokenizer's class {named} {why}; tokenizer.json was read.")
             return
         # What the class writes behind a text is left out of prompts in any case.
         ours = map(self._tokenizer.encode_prompt, self._texts)

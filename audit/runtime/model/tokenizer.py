@@ -84,10 +84,7 @@ def end_of_text_ids(directory: Path) -> set[int]:
 
 
 def load_rules(directory: Path) -> Any:
-    """Return the `tokenizers.Tokenizer` of a directory, with all that changes from call to call or batch to batch off.
-
-    Raises `BadInputError` where there is none.
-    """
+    """Return the rules of a directory, with all that changes from call to call off; `BadInputError` where none are."""
     from tokenizers import Tokenizer
 
     file = directory / "tokenizer.json"
@@ -165,10 +162,7 @@ def _lost_decoder(rules: Mapping[str, Any]) -> Any:
 
 
 def digest_tokenizer(directory: Path) -> str:
-    """Return the SHA-256 over the tokenizer's files in a directory, by name.
-
-    A tokenizer that was loaded and saved again, as training does, has the same digest.
-    """
+    """Return the SHA-256 over the tokenizer's files, by name: the same where training loaded and saved it."""
     files = present(directory, sorted(TOKENIZER_FILES))
     lines = [f"{file.name} {_digest_of_tokenizer_file(file)}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -122,10 +122,7 @@ def require_regular(path: Path, what: str) -> None:
 
 
 def settle_settings(path: Path, settings: Mapping[str, Any], *, what: str) -> None:
-    """Keep the settings in a file; raises `UsageError` where `what` was begun with other ones, and names these.
-
-    Raises `IntegrityError` where those of before cannot be read.
-    """
+    """Keep the settings in a file; `UsageError` names those that changed, `IntegrityError` where it is damaged."""
     if path.is_file():
         try:
             held = dict(json.loads(path.read_text(encoding="utf-8")))

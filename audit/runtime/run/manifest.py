@@ -30,10 +30,7 @@ def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
 
 
 def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
-    """Replace files of a finished run, by their names relative to it; `verify` succeeds at any point of it.
-
-    The caller has verified all other files, and holds the run's lock where there is evidence.
-    """
+    """Replace files of a verified, finished run, by name, under its lock; `verify` succeeds at any point of it."""
     purged = is_purged(run)
     digests = _read(run, _PUBLIC if purged else _ALL)
     # Files that an earlier, interrupted replacement left: list them as they are.

@@ -149,10 +149,7 @@ class RunStore:
 
 @contextmanager
 def open_store(run: RunDirectory) -> Iterator[RunStore]:
-    """Open a run's store under the run's lock, and make it where there is none.
-
-    Raises `StorageError` where another process holds the lock, or the file cannot be read or written.
-    """
+    """Open or make a run's store under its lock; raises `StorageError` where it is held, or the file cannot be used."""
     run.create()
     with hold_lock(run):
         try:

@@ -113,10 +113,7 @@ def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:
 
 
 def read_key_file(path: Path) -> str:
-    """Return the key in a file, without the blanks around it; no message holds it.
-
-    Raises `UnsafeError` for a file that its group or others can access, `BadInputError` for one that holds no key.
-    """
+    """Return the key in a file; `UnsafeError` if others can access it, `BadInputError` if it holds no key."""
     if not path.is_file():
         raise BadInputError(f"no such key file: {path.name}; give a file that holds the key alone")
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):

@@ -63,10 +63,7 @@ class Endpoint:
     """A served model that can be asked; connections and the thread that holds them are there during a `run` alone."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
-        """Prepare to send; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
-
-        `name` is what errors call it, such as "the judge's endpoint".
-        """
+        """Prepare to send to what errors call `name`; raises `UnsafeError` for a host neither loopback nor approved."""
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model, self._access, self._name = model, access, name
 

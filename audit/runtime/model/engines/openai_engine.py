@@ -149,10 +149,7 @@ def _read_answer(request: GenerationRequest, answer: dict[str, Any]) -> Generati
 
 
 def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
-    """Return the log-probabilities of a prompt's tokens after the first, or why there are none.
-
-    The server must say that it scored these tokens: as many of others would pass for theirs.
-    """
+    """Return ln p of a prompt's tokens after the first, or why none: as many of other tokens would pass for theirs."""
     tokens = len(token_ids)
     reply = read_reply(answer)
     said = None if reply is None else reply.choice.get("logprobs")
@@ -313,10 +310,7 @@ class OpenAIEngine:
                 self._room[kind] = max(lengths[0], known[0]), max(lengths[1], known[1])
 
     async def _learn_form(self, like: GenerationRequest) -> _ServedForm:
-        """Find out by neutral text what the server takes of what such requests say, and warn of what it does not.
-
-        Where it refuses all of it together, one thing after the other is added to what it takes.
-        """
+        """Find out by neutral text what the server takes: where it refuses all together, one thing after the other."""
         asked = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
         names = list(_decoding_of(asked))
 

@@ -25,7 +25,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 )
 from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
-from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
@@ -54,10 +54,7 @@ class VllmEngine:
     name = "vllm"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; `context_length` may be less than the model's to save memory.
-
-        Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
-        """
+        """Load the model; `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work."""
         os.environ.update(_ENVIRONMENT)
         # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -163,16 +160,22 @@ class VllmEngine:
             waiting = {}
             for step in self._steps(asked, going):
                 name, new, decoding = step.request_id, step.outputs[0], going[step.request_id]
-                through = _find_slipped(decoding, new.token_ids)
-                if through is not None:
+                still_barred = new.token_ids[: max(0, decoding.request.min_new_tokens - decoding.decoded)]
+                through = [token for token in still_barred if token in decoding.request.control_token_ids]
+                if through:
                     # As long as none slips through, it does not matter which are not barred: the answer is the same.
-                    slipped[int(name)].append(through)
+                    slipped[int(name)].append(through[0])
                     waiting[int(name)] = going.pop(name).request
                     continue
-                taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
-                finish = next((reason for reason in taken if reason is not None), new.finish_reason)
-                if finish is not None:
-                    yield going.pop(name).output(finish)
+                finish = None
+                for place, token in enumerate(new.token_ids):
+                    if decoding.bars_ends and new.logprobs:
+                        # The likeliest one: of the log-probabilities before the bar, rank 1.
+                        decoding.note_wanted(next(one for one, of in new.logprobs[place].items() if of.rank == 1))
+                    if (finish := decoding.take(token)) is not None:
+                        break
+                if finish or new.finish_reason:
+                    yield going.pop(name).output(finish or new.finish_reason)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; an error of vLLM's is an `IncompleteError`.
@@ -192,10 +195,8 @@ class VllmEngine:
             with _incomplete_on_error():
                 # Of each token a table by token ids, here of one; None of the first.
                 tables = [*step.prompt_logprobs, *step.outputs[0].logprobs][request.first :]
-                log_probs = [
-                    table[token].logprob
-                    for table, token in zip(tables, request.token_ids[request.first :], strict=True)
-                ]
+                scored = zip(tables, request.token_ids[request.first :], strict=True)
+                log_probs = [table[token].logprob for table, token in scored]
             yield TokenScores(request.key, np.array(log_probs, dtype=np.float32))
 
     def close(self) -> None:
@@ -280,19 +281,6 @@ def _sampling(max_tokens: int, given: Mapping[str, Any]) -> Any:
     # The end of sequence that vLLM finds itself is ignored: ours are among the stop ids, the same for every engine.
     usual: dict[str, Any] = {"temperature": 0.0, "ignore_eos": True, "detokenize": False, "output_kind": kind}
     return SamplingParams(max_tokens=max_tokens, **usual | dict(given))
-
-
-def _find_slipped(decoding: DecodedRequest, tokens: Sequence[int]) -> int | None:
-    """Return the first of a step's tokens that should have been barred, None where none is."""
-    still_barred = max(0, decoding.request.min_new_tokens - decoding.decoded)
-    return next((token for token in tokens[:still_barred] if token in decoding.request.control_token_ids), None)
-
-
-def _take(decoding: DecodedRequest, token: int, place: int, logprobs: Any) -> FinishReason | None:
-    """Take a token; where ends are barred, note the likeliest one: of the log-probabilities before the bar, rank 1."""
-    if decoding.bars_ends and logprobs:
-        decoding.note_wanted(next(likely for likely, known in logprobs[place].items() if known.rank == 1))
-    return decoding.take(token)
 
 
 @contextmanager
