@@ -9,6 +9,7 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
 
 CONTEXT = 256
@@ -182,7 +183,7 @@ def save_kind(directory: Path, kind: str, **given: Any) -> Any:
 
 
 def generated_alone(model: Any, request: GenerationRequest) -> tuple[int, ...]:
-    """Return what transformers itself writes: without its cache, which loses the prompt where longrope changes."""
+    """Return what transformers itself writes, up to a repeat: without its cache, which longrope does not survive."""
     import torch
 
     with torch.no_grad():
@@ -190,4 +191,5 @@ def generated_alone(model: Any, request: GenerationRequest) -> tuple[int, ...]:
         given = {"attention_mask": torch.ones_like(ids), "max_new_tokens": request.max_new_tokens}
         written = model.generate(ids, **given, do_sample=False, use_cache=False, pad_token_id=0)
     tokens = written[0, ids.shape[1] :].tolist()
-    return tuple(tokens[: tokens.index(0)] if 0 in tokens else tokens)
+    tokens = tokens[: tokens.index(0)] if 0 in tokens else tokens
+    return tuple(tokens[: first_repeated_ngram(tokens)])

@@ -53,8 +53,11 @@ def require_usable_options(options: EngineOptions, engine: EngineName, *, is_clu
         if name in of_gpus and is_cluster:
             # Its workers have one GPU each, and may have other memory than this machine.
             raise UsageError(f"{name} does not go with --ray-address, whose workers have one GPU each; leave it out")
-        if name in of_gpus and count_gpus() < (options.tensor_parallel or 1):
-            raise UsageError(f"{name} takes more GPUs than the {count_gpus()} that torch can use here; ask for no more")
+        wanted = options.tensor_parallel or 1
+        if name in of_gpus and (there := count_gpus()) < wanted:
+            raise UsageError(
+                f"{name} needs {wanted} GPUs, and torch can use {there} here; leave it out, or ask for fewer"
+            )
 
 
 def count_gpus() -> int:

@@ -34,7 +34,6 @@ pytestmark = [
     ),
 ]
 
-#: Before the key of a request that is asked a second time, without the guard.
 #: Before the key of a request that is drawn; and how often one token is.
 SAMPLE, ONCE = "sample ", 400
 #: Of the tokens that many requests bar.
