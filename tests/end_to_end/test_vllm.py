@@ -9,7 +9,7 @@ import json
 import polars as pl
 import pytest
 from support.models.score_twin import TOLERANCE, by_key, largest_difference, texts_to_score
-from support.runs.command_line import OPTIONS, audit_apart, command, run_command, written_outside
+from support.runs.command_line import FAST, OPTIONS, audit_apart, command, run_command, written_outside
 from support.runs.tables import exact_of
 from support.servers.serving import NAME, served
 
@@ -40,8 +40,9 @@ def url(tiny_demo, tmp_path_factory):
 
 def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_only(audited, tiny_demo, tmp_path):
     pytest.importorskip("vllm", reason="vLLM is not installed")
-    # No engine is named: vLLM is taken where it is installed.
-    run = audit_apart(tiny_demo, tmp_path, *OPTIONS, "--patients-per-cell", "6")
+    # As the other run, but no engine is named: vLLM is taken where it is installed.
+    named = FAST.index("--engine")
+    run = audit_apart(tiny_demo, tmp_path, *FAST[:named], *FAST[named + 2 :])
     known = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert known["engine"]["engine"] == "vllm"
     assert written_outside(run) == []
