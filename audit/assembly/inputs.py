@@ -15,7 +15,7 @@ from clinaudit.audit.measures.judge.selection import make_judge, require_no_endp
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
-from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
+from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template

@@ -52,10 +52,9 @@ from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shar
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
+from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.directory import library_versions, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import as_table

@@ -21,7 +21,8 @@ from clinaudit.audit.results.publication.published_files import has_evidence
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
-from clinaudit.audit.runtime.model.files import digest_tokenizer, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.tokenizer import digest_tokenizer
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import require_finished_run

@@ -17,45 +17,42 @@ from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 
 _REQUIRED = ("generation_id", "patient_id", "tier", "text")
 COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 #: Largest token id: they are kept as 32-bit integers.
 _MAX_TOKEN_ID = 2**31 - 1
-#: Enough for all processors.
-_TEXTS_AT_A_TIME: Final = 1024
 
 
 def read_given_generations(path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]) -> Iterator[Row]:
     """Yield the generations of a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file, in file order, by `COLUMNS`.
 
-    The `text` may be empty: a model may end at once. `prompt` and `token_ids` are None where they are not given, and
-    `diagnoses` are those that the prompt was scrubbed for, in the order given.
-
-    `known_patients` gives the patient of the corpus whom each id means. Raises at the end `BadInputError` that lists
-    all problems, by row and column and without content (after the first one nothing is yielded), and `StorageError`
-    where the system refuses the file.
+    `prompt` and `token_ids` are None where they are not given. `known_patients` gives the patient of the corpus whom
+    each id means. Raises at the end `BadInputError` that lists all problems, by row and column and without content
+    (after the first one nothing is yielded), and `StorageError` where the system refuses the file.
     """
     problems = Problems()
     file = find_given_file(path, "the generations")
     if file.format == "csv":
         problems.add(file.name, "generations are read from .jsonl or .parquet: CSV has no lists")
         problems.raise_any("the generations")
-    columns: set[str] = set()
-    row = 0
-    first_rows: dict[str, int] = {}
+    columns, row, first_rows = set[str](), 0, dict[str, int]()
     #: By required column, the rows that lack it: the file may lack it altogether.
     absent: dict[str, Problems] = {}
     for row, record in iter_records(file, header=Header(COLUMNS), problems=problems):
         columns.update(record)
-        cells = {}
-        for name in COLUMNS:
-            cells[name], wrong = _read_cell(record, name)
-            if wrong is not None:
+        cells: dict[str, Any] = {}
+        for name, (read, empty) in _CELLS.items():
+            value, cells[name] = record.get(name), empty
+            if value is None and name not in _REQUIRED:
+                continue
+            try:
+                cells[name] = read(value)
+            except CellError as error:
                 is_absent = name in _REQUIRED and name not in record
                 of_cell = absent.setdefault(name, Problems()) if is_absent else problems
-                of_cell.add(file.name, wrong, row=row, column=name)
+                of_cell.add(file.name, str(error), row=row, column=name)
         first = first_rows.setdefault(cells["generation_id"], row)
         for name, is_wrong, why in (
             ("generation_id", first != row, f"stood in row {first} already"),
@@ -75,18 +72,6 @@ def read_given_generations(path: Path, *, known_patients: Mapping[str, str], tie
         else:
             problems.add(file.name, "is missing", column=name)
     problems.raise_any("the generations")
-
-
-def _read_cell(record: Record, name: str) -> tuple[Any, str | None]:
-    """Return what a cell holds; where that is not valid, what an empty one is read as, and what is wrong."""
-    read, empty = _CELLS[name]
-    value = record.get(name)
-    if value is None and name not in _REQUIRED:
-        return empty, None
-    try:
-        return read(value), None
-    except CellError as error:
-        return empty, str(error)
 
 
 def _identifier(value: object) -> str:
@@ -116,7 +101,7 @@ def _token_ids(value: object) -> tuple[int, ...]:
 def _diagnoses(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise CellError("is not a list of diagnoses")
-    names = tuple(_identifier(item) for item in value)
+    names = tuple(map(_identifier, value))
     if len(set(names)) != len(names):
         raise CellError("names one diagnosis twice")
     return names
@@ -143,18 +128,12 @@ def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelT
 
     def rows() -> Iterator[Row]:
         for number, (item, token_ids) in enumerate(_with_ids(given, tokenizer), start=1):
-            if item["token_ids"] is not None and (wrong := _misfit(token_ids, item["text"], tokenizer)) is not None:
+            if item["token_ids"] is not None and (wrong := _misfit(token_ids, item["text"], tokenizer)):
                 problems.append(f"{name}: row {number}, column token_ids: {wrong}")
                 continue
-            yield item | {
-                "arm": corpus.patients[item["patient_id"]].split,
-                "role": "target",
-                "model": "audited",
-                "form": "text",
-                "draw": 0,
-                "token_ids": token_ids,
-                "finish_reason": "given",
-            }
+            arm = corpus.patients[item["patient_id"]].split
+            asked = {"arm": arm, "role": "target", "model": "audited", "form": "text", "draw": 0}
+            yield item | asked | {"token_ids": token_ids, "finish_reason": "given"}
 
     table = as_table("generations", rows())
     if problems:
@@ -174,7 +153,8 @@ def _misfit(token_ids: Sequence[int], text: str, tokenizer: ModelTokenizer) -> s
 def _with_ids(given: Iterable[Row], tokenizer: ModelTokenizer) -> Iterator[tuple[Row, Sequence[int]]]:
     """Yield each generation with its ids: those of its text where none are given, else without a last end."""
     remaining = iter(given)
-    while some := list(islice(remaining, _TEXTS_AT_A_TIME)):
+    # Enough for all processors.
+    while some := list(islice(remaining, 1024)):
         encoded = iter(tokenizer.encode_many([item["text"] for item in some if item["token_ids"] is None]))
         for item in some:
             ids = item["token_ids"]

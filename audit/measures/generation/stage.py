@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import polars as pl
@@ -30,8 +30,6 @@ from clinaudit.priors.renderings import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
-#: Of answers that are drawn: the model's own distribution.
-TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
 SEEDS: Final = 2**31
 
@@ -42,7 +40,7 @@ class Decoding:
 
     model: AuditedModel
     tokenizer: ModelTokenizer
-    #: Most tokens decoded for one prompt (Appendix A).
+    #: For one prompt (Appendix A).
     max_new_tokens: int
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
@@ -90,12 +88,12 @@ def plan_prompts(
 
 def prompt_table(prompts: Iterable[Row]) -> pl.DataFrame:
     """Return prompts, each with the columns that it has, as the table `priors`, with the ids of their generations."""
-    return as_table("priors", (prompt | _ids_and_messages(prompt) for prompt in prompts))
 
+    def whole(prompt: Row) -> Row:
+        messages = [{"role": role, "content": content} for role, content in prompt["messages"]]
+        return prompt | {"generation_id": generation_id(prompt), "messages": messages}
 
-def _ids_and_messages(prompt: Row) -> Row:
-    messages = [{"role": role, "content": content} for role, content in prompt["messages"]]
-    return {"generation_id": generation_id(prompt), "messages": messages}
+    return as_table("priors", map(whole, prompts))
 
 
 def make_prompt_writer(
@@ -135,28 +133,29 @@ def generate(
     store: RunStore,
     progress: Progress,
 ) -> None:
-    """Continue every prompt that has no generation yet: the likeliest answers first, then those that are drawn.
+    """Continue every prompt of one model that has no generation yet: the likeliest answers first, then those drawn.
 
-    `prompts` are rows of `priors` of one model. Each generation is on the disk before the next one counts. Raises
-    `UsageError` where the engine changed since the run began.
+    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
+    run began.
     """
     asked = prompts.filter(~pl.col("excluded")).unique("generation_id", keep="first", maintain_order=True)
     finished = store.generations().keys() & set(asked["generation_id"])
     requests = [make_request(row, decoding) for row in asked.iter_rows(named=True)]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
-    drawn = [request for request in requests if request.temperature]
-    likeliest = [request for request in requests if not request.temperature and request.key not in finished]
     # The longest first, so that the last batch is not one long straggler.
-    likeliest.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
-    pending_draws = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
-    for title, total, pending in (
-        ("generating", len(requests) - len(drawn), likeliest),
-        ("drawing answers", len(drawn), pending_draws),
+    requests.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
+    drawn = [request for request in requests if request.temperature]
+    likeliest = [request for request in requests if not request.temperature]
+    unfinished = [request for request in likeliest if request.key not in finished]
+    pending_draws = list(_in_whole_batches(drawn, finished, decoding.model.options.batch_size))
+    for title, planned, pending in (
+        ("generating", likeliest, unfinished),
+        ("drawing answers", drawn, pending_draws),
     ):
         if not pending:
             continue
-        done = total - sum(request.key not in finished for request in pending)
+        total, done = len(planned), sum(request.key in finished for request in planned)
         with (
             progress.stage(title, total=total, unit="generations", done=done) as advance,
             closing(engine.generate(pending)) as outputs,
@@ -167,7 +166,7 @@ def generate(
                     advance(1)
 
 
-def in_whole_batches(
+def _in_whole_batches(
     requests: Sequence[GenerationRequest], finished: Collection[str], size: int
 ) -> Iterator[GenerationRequest]:
     """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
@@ -184,25 +183,22 @@ def in_whole_batches(
 def make_request(prompt: Row, decoding: Decoding) -> GenerationRequest:
     """Return the request of a row of `priors`; a chat's holds the special tokens that its template wrote, no others."""
     key, text = prompt["generation_id"], prompt["prompt"]
-    if prompt["messages"] and decoding.chat is not None:
-        prompt_ids, stops = decoding.tokenizer.encode(text), decoding.chat.stop_token_ids
-    else:
-        prompt_ids, stops = decoding.tokenizer.encode_prompt(text), frozenset[int]()
-    request = GenerationRequest(
+    chat = decoding.chat if prompt["messages"] else None
+    # Each draw has a seed of its own: else all would be drawn with the same numbers.
+    digest = hashlib.sha256(json.dumps([key, decoding.seed]).encode("utf-8")).hexdigest()
+    return GenerationRequest(
         key=key,
-        prompt_ids=prompt_ids,
+        prompt_ids=decoding.tokenizer.encode_prompt(text) if chat is None else decoding.tokenizer.encode(text),
         prompt=text,
         max_new_tokens=prompt["max_new_tokens"],
         min_new_tokens=min(decoding.min_new_tokens, prompt["max_new_tokens"]),
         messages=tuple((said["role"], said["content"]) for said in prompt["messages"]),
-        stop_token_ids=stops,
+        stop_token_ids=frozenset() if chat is None else chat.stop_token_ids,
         control_token_ids=decoding.control_token_ids,
+        # The model's own distribution.
+        temperature=1.0 if prompt["draw"] else 0.0,
+        seed=int(digest[:20], 16) % SEEDS if prompt["draw"] else 0,
     )
-    if prompt["draw"]:
-        # Each has a seed of its own: else all would be drawn with the same numbers.
-        digest = hashlib.sha256(json.dumps([key, decoding.seed]).encode("utf-8")).hexdigest()
-        request = replace(request, temperature=TEMPERATURE, seed=int(digest[:20], 16) % SEEDS)
-    return request
 
 
 def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> GenerationOutput:
@@ -211,35 +207,29 @@ def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> Gener
         return output
     ids, spans = tokenizer.encode_with_spans(output.text)
     end = first_repeated_ngram(ids)
-    if end is None:
-        return output
-    return GenerationOutput(output.key, (), "repetition", output.text[: spans[end, 0]])
+    return output if end is None else GenerationOutput(output.key, (), "repetition", output.text[: spans[end, 0]])
 
 
 def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: RunStore) -> pl.DataFrame:
     """Return the finished generations of some prompts, in their order: the table `generations`."""
     stored = store.generations()
     asked = prompts.filter(~pl.col("excluded") & pl.col("generation_id").is_in(list(stored)))
-    answers = (
-        _answer_row(stored[key], tokenizer, in_chat=bool(said))
-        for key, said in asked.select("generation_id", "messages").iter_rows()
-    )
+
+    def answers() -> Iterator[Row]:
+        for key, said in asked.select("generation_id", "messages").iter_rows():
+            text, token_ids, chars = read_stored(stored[key], tokenizer)
+            end = stored[key].first_end
+            yield {
+                "text": text,
+                "token_ids": token_ids,
+                "finish_reason": stored[key].finish_reason,
+                "first_end": end,
+                "answer_chars": None if end is None or end >= len(chars) else int(chars[end, 0]),
+                "refused": is_refusal(text) if said else None,
+            }
+
     added = pl.Schema({name: kind for name, kind in schema_of("generations").items() if name not in asked.columns})
-    return as_table("generations", pl.concat([asked, make_frame(answers, added)], how="horizontal"))
-
-
-def _answer_row(stored: GenerationOutput, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:
-    """Return what a row of `generations` has beside its prompt."""
-    text, token_ids, chars = read_stored(stored, tokenizer)
-    end = stored.first_end
-    return {
-        "text": text,
-        "token_ids": token_ids,
-        "finish_reason": stored.finish_reason,
-        "first_end": end,
-        "answer_chars": None if end is None or end >= len(chars) else int(chars[end, 0]),
-        "refused": is_refusal(text) if in_chat else None,
-    }
+    return as_table("generations", pl.concat([asked, make_frame(answers(), added)], how="horizontal"))
 
 
 def read_stored(stored: GenerationOutput, tokenizer: ModelTokenizer) -> tuple[str, tuple[int, ...], Places]:

@@ -4,33 +4,108 @@ A shard function is a module's function of what all shards share and of its shar
 the same wherever it runs. Results come in the order of the shards, so that they do not depend on who did them. What it
 may do with polars, `processes` says.
 
-Owns the connection, the check of each node before any PHI goes there, and the workers: actors that are given one shard
-at a time. A shard whose worker died is done again by another. This module decides that, not Ray, which would wait for
-the place of the dead worker, be it on a node that never comes back, and was seen to use up all its retries within
-seconds of a node's end; nor does Ray keep a task's model on a GPU. Knows nothing of what a shard function does.
+Owns the connection, the check of each node before any PHI goes there (docs/performance.md, "What is checked"): Ray's
+own settings for TLS, token and statistics, files that nobody else reads, equal versions. And the workers: actors that
+are given one shard at a time. A shard whose worker died is done again by another. This module decides that, not Ray,
+which would wait for the place of the dead worker, be it on a node that never comes back, and was seen to use up all its
+retries within seconds of a node's end; nor does Ray keep a task's model on a GPU.
 """
 
+import importlib.util
 import logging
 import os
+import platform
+import resource
+import socket
+import ssl
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from clinaudit.audit.runtime.cluster.ray_security import (
-    own_versions,
-    prepare_worker,
-    require_answer,
-    require_safe_node,
-    require_secure_settings,
-    require_tls,
-)
 from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.run.directory import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
+
+#: Ray's own settings, for the driver and each node: with these Ray refuses whoever lacks certificate or token.
+SETTINGS: Final = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+_TLS_FILES: Final = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+
+
+def require_secure_settings(address: str | None) -> None:
+    """Check address (None: no cluster) and environment; `UsageError` and `UnsafeError` for what Ray must have."""
+    if address is None:
+        return
+    _split_address(address)
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")
+    missing = _missing_settings()
+    if missing:
+        raise UnsafeError(f"PHI would travel unprotected: Ray lacks {', '.join(missing)}; see docs/performance.md")
+
+
+def _missing_settings() -> list[str]:
+    missing = [f"{name}={value}" for name, value in SETTINGS.items() if os.environ.get(name) != value]
+    return missing + [name for name in _TLS_FILES if not os.environ.get(name)]
+
+
+def _split_address(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError("--ray-address takes HOST:PORT, where the cluster's head listens")
+    return host.strip("[]"), int(port)
+
+
+def _connect(address: str) -> socket.socket:
+    return socket.create_connection(_split_address(address), timeout=10)
+
+
+def _require_answer(address: str) -> None:
+    """Raise `IncompleteError` where nothing listens at the cluster's address any more."""
+    try:
+        _connect(address).close()
+    except OSError:
+        raise IncompleteError(
+            f"no Ray cluster answers at {address}; what was finished is kept; "
+            "start the cluster, then run the same command again"
+        ) from None
+
+
+def require_tls(address: str) -> None:
+    """Make a TLS handshake with the head, or raise `UnsafeError`: Ray itself would try again for minutes."""
+    _require_answer(address)
+    try:
+        context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
+        context.load_cert_chain(os.environ["RAY_TLS_SERVER_CERT"], os.environ["RAY_TLS_SERVER_KEY"])
+        context.set_alpn_protocols(["h2"])
+        with _connect(address) as plain:
+            context.wrap_socket(plain, server_hostname=_split_address(address)[0]).close()
+    except OSError as error:  # ssl.SSLError is one
+        raise UnsafeError(
+            f"the cluster at {address} does not prove itself by TLS ({type(error).__name__}); it needs a certificate "
+            "of RAY_TLS_CA_CERT that names this address; see docs/performance.md"
+        ) from None
+
+
+def _own_versions() -> dict[str, str]:
+    """Return the versions that must be equal on all nodes for equal results."""
+    return {"clinaudit": version("clinaudit"), "python": platform.python_version(), **library_versions()}
+
+
+def require_safe_node(session: Path) -> None:
+    """Raise `UnsafeError` where this node lacks a setting, or others may read what Ray writes below `session`."""
+    problems = [f"it lacks {name}" for name in _missing_settings()]
+    # Ray opens its own folders to all; one above them must be closed.
+    if all(folder.stat().st_mode & 0o077 for folder in (session, *session.parents)):
+        problems.append("others may read its files (give `ray start` a --temp-dir in a directory of mode 700)")
+    if problems:
+        raise UnsafeError(f"a node of the cluster is not safe for PHI: {'; '.join(problems)}; see docs/performance.md")
+
 
 Shared = TypeVar("Shared")
 Shard = TypeVar("Shard")
@@ -69,23 +144,15 @@ class LocalRunner:
 ALL_CORES: Final = LocalRunner()
 #: A shard during which so many workers died is not tried again: it kills them.
 MAX_ATTEMPTS: Final = 4
-#: Without a result for so long, check that the cluster still answers.
-_NEWS_S: Final = 5.0
 _DIED: Final = object()
-#: Ray's settings for this process, read when Ray is imported.
-_SWITCHES: Final = {
-    # Ray's C++ core writes to stderr before it has a log file. It also ends the process once the head is gone; it must
-    # do so later than we notice it ourselves, since its exit status would read as a verdict.
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "600",
-}
+#: Errors of Ray that a dead worker leaves; a result is lost with the node that held it.
+_DEATHS: Final = frozenset(
+    ("RayActorError", "NodeDiedError", "WorkerCrashedError", "OutOfMemoryError", "ObjectLostError")
+)
 
 
 class _Worker:
     """A worker process, one shard at a time."""
-
-    def __init__(self) -> None:
-        self._shared: Any = None
 
     def hold(self, shared: Any) -> None:
         self._shared = shared
@@ -108,14 +175,32 @@ def _lost(what: str) -> IncompleteError:
     )
 
 
-def _prepare(versions: dict[str, str], _: None) -> None:
-    """Prepare a worker: what it does before it is given anything of a patient."""
+def _prepare(versions: Mapping[str, str], _: None) -> None:
+    """Check the node of this worker, and confine what is loaded from now on, before it is given anything of a patient.
+
+    Raises `UnsafeError`, and `UsageError` where versions differ from the driver's.
+    """
     import ray
 
     if not ray.get_runtime_context().get_accelerator_ids().get("GPU"):
         # Ray leaves every GPU of the node to a worker that was given none.
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    prepare_worker(_session(ray), versions)
+    session = _session(ray)
+    require_safe_node(session)
+    own = _own_versions()
+    differing = sorted(name for name in {*versions, *own} if versions.get(name) != own.get(name))
+    if differing:
+        raise UsageError(
+            f"a node of the cluster has other versions of {', '.join(differing)} than this machine, so that its "
+            "results could differ; install the same there"
+        )
+    # A core dump would hold PHI, in whatever place the system writes it to.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o077)
+    take_libraries_offline(session)
+    confine_libraries(session)
+    # One worker for each processor: a library's own threads would overload it.
+    os.environ.update(dict.fromkeys(("RAYON_NUM_THREADS", "POLARS_MAX_THREADS"), "1"))
 
 
 def _session(ray: Any) -> Path:
@@ -133,7 +218,7 @@ class RayRunner:
     def __init__(self, ray: Any, address: str) -> None:
         self._ray = ray
         self._address = address
-        self._versions = own_versions()
+        self._versions = _own_versions()
 
     def map(
         self,
@@ -160,13 +245,11 @@ class RayRunner:
         source = enumerate(shards)
         #: What is to be done next; first what a worker did that died.
         waiting = deque(islice(source, room))
-        early: dict[int, Result] = {}
-        place = 0
+        early, place = dict[int, Result](), 0
         deaths = Counter[int | None]()
         sent = self._ray.put(shared)
-        make_worker = self._ray.remote(
-            num_cpus=taken["CPU"], num_gpus=taken["GPU"], max_restarts=0, max_task_retries=0
-        )(_Worker)
+        options = {"num_cpus": taken["CPU"], "num_gpus": taken["GPU"], "max_restarts": 0, "max_task_retries": 0}
+        make_worker = self._ray.remote(**options)(_Worker)
         workers: list[Any] = []
         #: The worker of each answer that is awaited, and its shard; None: it is being prepared.
         under_way: dict[Any, tuple[Any, tuple[int, Shard] | None]] = {}
@@ -234,27 +317,22 @@ class RayRunner:
     def _next_finished(self, references: list[Any], taken: dict[str, int]) -> Any:
         """Return a finished reference; None after a while without one, if the cluster still answers and has room."""
         try:
-            finished, _ = self._ray.wait(references, num_returns=1, timeout=_NEWS_S)
+            finished, _ = self._ray.wait(references, num_returns=1, timeout=5.0)
         except self._ray.exceptions.RayError as error:
             raise _lost(type(error).__name__) from None
         if finished:
             return finished[0]
-        require_answer(self._address)
+        _require_answer(self._address)
         if not self._room(taken):
             raise _lost("no node is left that could work")
         return None
 
     def _answer(self, reference: Any) -> Any:
-        errors = self._ray.exceptions
         try:
             return self._ray.get(reference)
-        # A result is lost with the node that held it.
-        except (
-            *(errors.RayActorError, errors.NodeDiedError, errors.WorkerCrashedError, errors.OutOfMemoryError),
-            errors.ObjectLostError,
-        ):
-            return _DIED
-        except errors.RayError as error:
+        except self._ray.exceptions.RayError as error:
+            if {kind.__name__ for kind in type(error).mro()} & _DEATHS:
+                return _DIED
             raise _lost(type(error).__name__) from None
 
 
@@ -264,16 +342,15 @@ ShardRunner: TypeAlias = LocalRunner | RayRunner
 
 @contextmanager
 def open_runner(ray_address: str | None, processes: int | None = None) -> Iterator[ShardRunner]:
-    """Connect to a Ray cluster; without an address work is done here, in so many `processes` (None: one per core).
-
-    Raises `UnsafeError` where PHI would not be safe there.
-    """
+    """Connect to a Ray cluster, if it is safe (`UnsafeError`); without an address work is done here by `processes`."""
     if ray_address is None:
         yield LocalRunner(processes)
         return
     require_secure_settings(ray_address)
     require_tls(ray_address)
-    os.environ.update(_SWITCHES)
+    # Ray's C++ core writes to stderr before it has a log file. It also ends the process once the head is gone; it must
+    # do so later than we notice it ourselves, since its exit status would read as a verdict.
+    os.environ.update({"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_gcs_rpc_server_reconnect_timeout_s": "600"})
     with quiet_stderr():
         import ray
 

@@ -34,9 +34,8 @@ class Expected:
     by_model: bool = False
 
 
-#: What counts beside what was measured in this run: of the work of a kind, and of a stage, as much as this share.
-_DOUBT_OF_KIND = 0.03
-_DOUBT_OF_STAGE = 0.1
+#: What counts beside what was measured in this run: of all work of a kind, as much as this share.
+_DOUBT = 0.01
 #: The first units of a stage, where they are less than this share of it.
 _FEW = 0.3
 
@@ -44,82 +43,70 @@ _FEW = 0.3
 class TimeLeft:
     """The time left of stages in their order: what each takes elsewhere, at this run's pace of work of its kind.
 
-    Work of a model and other work have a pace of their own, and a stage under way has its own, as far as it got. Its
-    first units are not reckoned with: they take what is loaded or compiled for it, too. What was passed over is over; a
-    stage that nobody expected is not counted, and nothing is said in it.
+    Work of a model and other work have a pace of their own. The first units of a stage are not reckoned with: they take
+    what is loaded or compiled for it, too. What was passed over is over; a stage that nobody expected is not counted,
+    and nothing is said in it.
     """
 
     def __init__(self, stages: Sequence[Expected], now: float) -> None:
-        self._stages = list(stages)
-        self._place = -1
-        self._is_under_way = False
-        #: When a stage that nobody expected began; None in the others.
-        self._unexpected_since: float | None = None
-        #: When the stage before ended.
+        self._to_come = list(stages)
+        #: The stage under way: None where nobody expected it, or between two stages.
+        self._stage: Expected | None = None
+        self._is_unexpected = False
+        #: When the stage before ended, or one began that nobody expected.
         self._since = now
-        #: Of the stage under way: the share that is done; share and time from which its pace is measured.
         self._share = 0.0
+        #: Share and time from which the pace of the stage under way is measured.
         self._from: tuple[float, float] | None = None
-        doubt = {
-            kind: _DOUBT_OF_KIND * sum(stage.seconds for stage in stages if stage.by_model is kind)
-            for kind in (False, True)
-        }
         #: Seconds of what is done, by kind: here, and where it was measured.
-        self._here, self._there = dict(doubt), dict(doubt)
+        self._here = {
+            kind: _DOUBT * sum(stage.seconds for stage in stages if stage.by_model is kind) for kind in (False, True)
+        }
+        self._there = dict(self._here)
 
     def begin(self, title: str, now: float, part: float = 1.0) -> None:
         """Take the next stage of this title as begun, of which this `part` is left."""
-        after = range(self._place + 1, len(self._stages))
-        found = next((place for place in after if self._stages[place].title == title), None)
-        self._unexpected_since = now if found is None else None
-        if found is not None:
-            self._place, self._is_under_way, self._share, self._from = found, True, 0.0, None
-            self._stages[found] = replace(self._stages[found], seconds=self._stages[found].seconds * part)
+        titles = [stage.title for stage in self._to_come]
+        self._is_unexpected = title not in titles
+        if self._is_unexpected:
+            self._since -= now
+            return
+        stage = self._to_come[titles.index(title)]
+        self._stage, self._share, self._from = replace(stage, seconds=stage.seconds * part), 0.0, None
+        del self._to_come[: titles.index(title) + 1]
 
     def reach(self, share: float, now: float) -> None:
         """Take this share of the stage under way as done."""
-        if self._unexpected_since is not None:
-            return
         # Bytes of notes are counted roughly.
         self._share = min(1.0, share)
-        if self._from is None:
-            # Where the first units are most of it, there is nothing else to measure.
-            self._from = (share, now) if share < _FEW else (0.0, self._since)
+        # Where the first units are most of it, there is nothing else to measure.
+        self._from = self._from or ((share, now) if share < _FEW else (0.0, self._since))
 
     def end(self, now: float) -> None:
         """Take the stage under way as done."""
-        if self._unexpected_since is not None:
-            self._since += now - self._unexpected_since
-            return
-        self.reach(1.0, now)
-        kind, here, there = self._measured(now)
-        self._here[kind] += here
-        self._there[kind] += there
-        self._since, self._is_under_way = now, False
+        if self._is_unexpected:
+            self._since += now
+        elif self._stage is not None:
+            self.reach(1.0, now)
+            self._here, self._there = self._paces(self._stage, now)
+            self._stage, self._since = None, now
 
     def left(self, now: float) -> float | None:
         """Return the seconds left of all stages; None from a stage that nobody expected on, until the next begins."""
-        if self._unexpected_since is not None:
+        if self._is_unexpected:
             return None
-        here, there, left = dict(self._here), dict(self._there), 0.0
-        if self._is_under_way:
-            kind, taken, done = self._measured(now)
-            here[kind] += taken
-            there[kind] += done
-            whole = self._stages[self._place].seconds
-            if whole:
-                doubt = _DOUBT_OF_STAGE * whole
-                left = whole * (1 - self._share) * (doubt * here[kind] / there[kind] + taken) / (doubt + done)
-        for stage in self._stages[self._place + 1 :]:
-            if stage.seconds:
-                left += stage.seconds * here[stage.by_model] / there[stage.by_model]
-        return left
+        here, there, to_come = self._here, self._there, list(self._to_come)
+        if self._stage is not None:
+            here, there = self._paces(self._stage, now)
+            to_come.append(replace(self._stage, seconds=self._stage.seconds * (1 - self._share)))
+        return sum(stage.seconds * here[stage.by_model] / there[stage.by_model] for stage in to_come if stage.seconds)
 
-    def _measured(self, now: float) -> tuple[bool, float, float]:
-        """Return of the stage under way its kind, and the seconds of what was measured of it: here and elsewhere."""
-        stage = self._stages[self._place]
+    def _paces(self, stage: Expected, now: float) -> tuple[dict[bool, float], dict[bool, float]]:
+        """Return the seconds of what is done with what is measured of the stage under way, here and elsewhere."""
         share, since = self._from or (0.0, now)
-        return stage.by_model, now - since, stage.seconds * (self._share - share)
+        kind = stage.by_model
+        here = self._here | {kind: self._here[kind] + now - since}
+        return here, self._there | {kind: self._there[kind] + stage.seconds * (self._share - share)}
 
 
 class Progress:
@@ -149,6 +136,10 @@ class Progress:
         now_done: float = done
         self._all.begin(title, begin, 1 - done / total)
 
+        def report(seconds: float, left: float | None, *, ended: bool) -> None:
+            row: dict[str, object] = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
+            self._report(row, seconds, left, ended=ended)
+
         def advance(units: float) -> None:
             nonlocal now_done, said
             now_done += units
@@ -159,34 +150,22 @@ class Progress:
                 # The first unit includes the time to load a model: too few units for an estimate.
                 known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON
                 left = (now - begin) * (1 / share - 1) if known else None
-                self._report(title, now_done, total, unit, seconds=now - begin, left=left)
+                report(now - begin, left, ended=False)
 
         yield advance
         now = time.monotonic()
         self._all.end(now)
-        self._report(title, now_done, total, unit, seconds=now - begin, ended=True)
+        report(now - begin, None, ended=True)
 
-    def _report(
-        self,
-        title: str,
-        done: float,
-        total: int,
-        unit: str,
-        *,
-        seconds: float,
-        left: float | None = None,
-        ended: bool = False,
-    ) -> None:
+    def _report(self, row: dict[str, object], seconds: float, left: float | None, *, ended: bool) -> None:
         of_all = self._all.left(time.monotonic())
         if self._form == "json":
-            row = {"stage": title, "done": round(done), "total": total, "unit": unit}
-            times = {"seconds": seconds, "left": left, "left_of_all": of_all}
-            warn(json.dumps({**row, **times, "ended": ended}))
+            warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
             return
-        ends = [f" in {_duration(seconds)}"] if ended else []
-        ends += [] if left is None else [f", about {_duration(left)} left"]
-        ends += [] if of_all is None else [f"; of all stages about {_duration(of_all)} left"]
-        warn(f"{title}: {done:.0f}/{total} {unit}{''.join(ends)}")
+        line = "{stage}: {done}/{total} {unit}".format_map(row)
+        line += f" in {_duration(seconds)}" if ended else ""
+        line += "" if left is None else f", about {_duration(left)} left"
+        warn(line + ("" if of_all is None else f"; of all stages about {_duration(of_all)} left"))
 
 
 def _duration(seconds: float) -> str:

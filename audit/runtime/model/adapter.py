@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from clinaudit.audit.runtime.console.streams import quiet_stderr
 from clinaudit.audit.runtime.model.model_directory import (
-    TensorHeader,
     digest_files,
     existing_directory,
     ignored_weights,
@@ -49,7 +48,6 @@ class AdapterFiles:
     weights: Path
     #: SHA-256 over the name and the content digest of its settings and its weights.
     digest: str
-    tensors: tuple[TensorHeader, ...]
     #: Names of files of weights beside its own that are never opened.
     ignored: tuple[str, ...]
 
@@ -66,11 +64,7 @@ def base_name_text(directory: Path) -> str:
 
 
 def inspect_adapter(path: Path) -> AdapterFiles:
-    """Check the adapter's directory at `path` and describe it; loads no weights.
-
-    Raises `BadInputError` where it is incomplete, damaged or of a kind that cannot be merged, `UnsafeError` where only
-    a pickle holds its weights.
-    """
+    """Describe the adapter in a directory; `BadInputError` if it cannot be merged, `UnsafeError` if it is a pickle."""
     directory = existing_directory(path)
     if not (directory / _CONFIG).is_file():
         raise BadInputError(f"no adapter in {directory}: {_CONFIG} is missing; give a whole model without --base-model")
@@ -80,39 +74,33 @@ def inspect_adapter(path: Path) -> AdapterFiles:
     weights = directory / _WEIGHTS
     if not weights.is_file():
         refuse_without_safetensors(directory)
-    return AdapterFiles(
-        directory=directory,
-        weights=weights,
-        digest=digest_files([directory / _CONFIG, weights]),
-        tensors=tuple(read_header(weights).values()),
-        ignored=ignored_weights(directory, [weights]),
-    )
-
-
-def _require_mergeable(settings: Mapping[str, Any], directory: Path) -> None:
-    others = sorted(printable(name) for name, value in settings.items() if name not in _KNOWN and value)
-    kind = printable(str(settings.get("peft_type")))[:_MAX_NAME_CHARS]
-    checks = (
-        (kind == "LORA", f"its kind is {kind}; only LoRA can be merged here"),
-        (settings.get("task_type") in (None, "CAUSAL_LM"), "it is not for a causal language model (task_type)"),
-        (settings.get("bias", "none") == "none", "it also changes biases (bias)"),
-        (
-            settings.get("init_lora_weights", True) in _BEGINNINGS,
-            "it was trained on a base that its beginning changed (init_lora_weights)",
-        ),
-        (not others, f"it uses {', '.join(others)}, which a merge of LoRA does not know"),
-    )
-    for is_met, otherwise in checks:
-        if not is_met:
-            raise BadInputError(f"the adapter in {directory} cannot be merged: {otherwise}; {_MERGE_ELSEWHERE}")
+    read_header(weights)
+    digest = digest_files([directory / _CONFIG, weights])
+    return AdapterFiles(directory, weights, digest, ignored_weights(directory, [weights]))
 
 
 _MERGE_ELSEWHERE: Final = (
     "merge it with peft (merge_and_unload), save the whole model with save_pretrained, and audit that"
 )
+
+
+def _require_mergeable(settings: Mapping[str, Any], directory: Path) -> None:
+    others = sorted(printable(name) for name, value in settings.items() if name not in _KNOWN and value)
+    kind = printable(str(settings.get("peft_type")))[:_MAX_NAME_CHARS]
+    begins_as = settings.get("init_lora_weights", True)
+    for is_met, otherwise in (
+        (kind == "LORA", f"its kind is {kind}; only LoRA can be merged here"),
+        (settings.get("task_type") in (None, "CAUSAL_LM"), "it is not for a causal language model (task_type)"),
+        (settings.get("bias", "none") == "none", "it also changes biases (bias)"),
+        (begins_as in _BEGINNINGS, "it was trained on a base that its beginning changed (init_lora_weights)"),
+        (not others, f"it uses {', '.join(others)}, which a merge of LoRA does not know"),
+    ):
+        if not is_met:
+            raise BadInputError(f"the adapter in {directory} cannot be merged: {otherwise}; {_MERGE_ELSEWHERE}")
+
+
 #: How peft calls an adapter in the names of its weights, once loaded.
 _ITS_NAME: Final = ".default"
-_MAX_PROBLEM_CHARS: Final = 400
 #: What peft raises of settings and weights that do not fit.
 _MERGE_ERRORS: Final = (
     ValueError, RuntimeError, TypeError, AttributeError, LookupError, ArithmeticError, re.error,
@@ -120,10 +108,7 @@ _MERGE_ERRORS: Final = (
 
 
 def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
-    """Merge the adapter into a loaded model of transformers, in place, as peft does.
-
-    Raises `BadInputError` where the two do not belong together, or where a changed weight is shared by two modules.
-    """
+    """Merge the adapter into a loaded model, in place, as peft does; raises `BadInputError` where they do not fit."""
     import torch
     from safetensors.torch import load_file
 
@@ -167,6 +152,6 @@ def is_finite(tensor: Any) -> bool:
 
 def _mismatch(adapter: AdapterFiles, what: str) -> BadInputError:
     return BadInputError(
-        f"the adapter in {adapter.directory} does not fit the base model: {printable(what)[:_MAX_PROBLEM_CHARS]}; give "
+        f"the adapter in {adapter.directory} does not fit the base model: {printable(what)[:400]}; give "
         "the model that it was trained on"
     )

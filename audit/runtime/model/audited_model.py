@@ -17,8 +17,8 @@ from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import Engine
-from clinaudit.audit.runtime.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import BadInputError, UsageError
@@ -54,11 +54,7 @@ class AuditedModel:
             require_loadable(self.files, self.engine, context_length=1, options=self.options)
 
     def with_compared_weights(self, tokenizer: ModelTokenizer) -> "AuditedModel":
-        """Return the model, its weights and its tokenizer compared with its network; a served one as it is.
-
-        Raises `BadInputError` where its files' weights are not those of the network in config.json, or a token has no
-        embedding in it.
-        """
+        """Return the model compared with its network; raises `BadInputError` where weights or tokens do not fit it."""
         if self.files is None:
             return self
         from clinaudit.audit.runtime.model.pretrained import require_own_weights
@@ -72,37 +68,33 @@ class AuditedModel:
         What vLLM decodes is scored (`to_score`) by transformers, whose logits give mean and deviation of log p, and by
         vLLM, which gives the scored tokens alone, where transformers cannot run the model on this machine.
         """
-        if self.files is not None:
-            if to_score and self.engine == "vllm":
-                alone = replace(self.options, tensor_parallel=None, gpu_memory=None)
-                try:
-                    return make_engine("transformers", self.files, context_length=context_length, options=alone)
-                except BadInputError as error:
-                    warn(f"warning: vLLM scores the notes, without mean and deviation: {error.message}")
-            return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
-        if self.served is None:
-            raise ValueError("a model is either files or served")
-        from clinaudit.audit.runtime.model.engines.openai_engine import DEADLINE_S, OpenAIEngine
+        if self.served is not None:
+            from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 
-        access = Access(self.approved_hosts, deadline_s=DEADLINE_S)
-        return OpenAIEngine(self.served, access, context_length=context_length)
+            # 1,000 tokens of a large model on a busy server take minutes.
+            access = Access(self.approved_hosts, deadline_s=600.0)
+            return OpenAIEngine(self.served, access, context_length=context_length)
+        if self.files is None:
+            raise ValueError("a model is either files or served")
+        if to_score and self.engine == "vllm":
+            alone = replace(self.options, tensor_parallel=None, gpu_memory=None)
+            try:
+                return make_engine("transformers", self.files, context_length=context_length, options=alone)
+            except BadInputError as error:
+                warn(f"warning: vLLM scores the notes, without mean and deviation: {error.message}")
+        return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
 
     def found_here(self) -> "AuditedModel":
-        """Return the model as it lies on this machine, whose files another one has compared with the network.
-
-        Raises `BadInputError` where this machine lacks it, or has another one at its place.
-        """
-        files = self.files
-        if files is None:
+        """Return the model as it lies here; raises `BadInputError` where this machine lacks it, or has another one."""
+        if self.files is None:
             return self
-        adapter = None if files.adapter is None else files.adapter.directory
-        for place in (files.directory, adapter):
-            if place is not None and not place.is_dir():
+        directory, adapter = self.files.directory, self.files.adapter
+        for place in (directory, *(() if adapter is None else (adapter.directory,))):
+            if not place.is_dir():
                 raise BadInputError(
                     f"a node of the cluster has no model at {place}; put it at the same path on every node"
                 )
-        directory = files.directory
-        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
+        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter.directory, base=directory)
         if here.digest != self.digest:
             raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
         return replace(self, files=replace(here, is_compared=True))
@@ -118,10 +110,7 @@ def find_model(
     base_model: Path | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
-    """Check MODEL and the options that go with it; sends nothing and loads nothing.
-
-    Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
-    """
+    """Check MODEL and its options, and load nothing; `UsageError` for what does not go together, else as the parts."""
     served = parse_served_model(name)
     if served is None:
         if tokenizer is not None or context_length is not None:
@@ -152,10 +141,9 @@ def find_model(
             "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
             "since neither can be asked of the server"
         )
-    address = json.dumps([served.base_url, served.name])
     return AuditedModel(
         engine=resolve_engine(engine, served=True),
-        digest=hashlib.sha256(address.encode("utf-8")).hexdigest(),
+        digest=hashlib.sha256(json.dumps([served.base_url, served.name]).encode("utf-8")).hexdigest(),
         tokenizer_directory=tokenizer,
         tokenizer_digest=digest_tokenizer(tokenizer),
         context_length=context_length,
@@ -174,23 +162,17 @@ _ASKED = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
 
 
 def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
-    """Return the engine for `--engine choice`; `served` says whether MODEL is an `openai:` address.
-
-    `auto` is vLLM where it is installed, else transformers; raises `UsageError` for what cannot go together.
-    """
-    if served:
-        if choice not in ("auto", "openai"):
-            raise UsageError(f"--engine {choice} does not go with a served MODEL; leave --engine out")
-        return "openai"
-    if choice == "openai":
+    """Return the engine of `--engine`; `served`: MODEL is an `openai:` address. `UsageError` for what is not there."""
+    if served and choice not in ("auto", "openai"):
+        raise UsageError(f"--engine {choice} does not go with a served MODEL; leave --engine out")
+    if choice == "openai" and not served:
         raise UsageError("--engine openai needs a MODEL of the form openai:BASE_URL#MODEL_NAME")
-    if choice == "transformers":
-        return choice
-    if importlib.util.find_spec("vllm") is not None:
-        return "vllm"
-    if choice == "vllm":
+    if served or choice == "transformers":
+        return "openai" if served else "transformers"
+    has_vllm = importlib.util.find_spec("vllm") is not None
+    if choice == "vllm" and not has_vllm:
         raise UsageError("--engine vllm: vLLM is not installed; install it, or use --engine transformers")
-    return "transformers"
+    return "vllm" if has_vllm else "transformers"
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
@@ -198,13 +180,8 @@ def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
 
     Else one for a small model, and for another one for each core that this process may use.
     """
-    if options.threads is not None:
-        return options.threads
-    if _ASKED.isdecimal() and int(_ASKED):
-        return int(_ASKED)
-    if model.weight_bytes < _SMALL_MODEL_BYTES:
-        return 1
-    return usable_cores()
+    asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
+    return asked or (1 if model.weight_bytes < _SMALL_MODEL_BYTES else usable_cores())
 
 
 def make_engine(
@@ -214,11 +191,7 @@ def make_engine(
     context_length: int | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
-    """Load `model` into the engine; `context_length` (tokens, at most the model's) saves memory where it is less.
-
-    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded. Served models: see
-    `openai_engine.OpenAIEngine`.
-    """
+    """Load `model` for up to `context_length` tokens; raises `BadInputError` where it does not fit or load."""
     length = min(context_length or model.context_length, model.context_length)
     threads = choose_threads(model, options)
     require_loadable(model, name, context_length=length, options=options)
@@ -226,8 +199,6 @@ def make_engine(
         from clinaudit.audit.runtime.model.engines.vllm_engine import VllmEngine
 
         return VllmEngine(model, context_length=length, threads=threads, options=options)
-    if name == "transformers":
-        from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
+    from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
 
-        return TransformersEngine(model, context_length=length, threads=threads, options=options)
-    raise UsageError("a served model is not loaded here; give MODEL as openai:BASE_URL#MODEL_NAME")
+    return TransformersEngine(model, context_length=length, threads=threads, options=options)

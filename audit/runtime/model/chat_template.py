@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from threading import Thread
 from typing import Any, Final
@@ -18,10 +19,8 @@ from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderCha
 
 #: A prompt takes less than a millisecond.
 DEADLINE_S: Final = 10.0
-#: The longest templates that ship with models have about 20,000.
-_MAX_TEMPLATE_CHARS: Final = 1_000_000
-#: What a template adds to what is said is far shorter; more would take the memory of the machine.
-_MAX_ADDED_CHARS: Final = 1_000_000
+#: Of a template, and of what it adds to what is said: the longest that ship with models have about 20,000.
+_MAX_CHARS: Final = 1_000_000
 #: Some templates write the day; a prompt must not change from one day to the next. The day that Llama's names itself.
 _DAY: Final = "26 Jul 2024"
 #: What a template is told beside the messages. A model that may think aloud is asked to answer at once: what it writes
@@ -29,7 +28,6 @@ _DAY: Final = "26 Jul 2024"
 _SETTINGS: Final[dict[str, Any]] = {"date_string": _DAY, "strftime_now": lambda _format: _DAY, "enable_thinking": False}
 _PROBE: Final = Conversation(SYSTEM, "How is a note begun?")
 _ANSWER: Final = "With its date."
-_SPELLED_TOKEN: Final = "a fact spells out a control token of the model"
 
 
 class ChatTemplate:
@@ -41,13 +39,13 @@ class ChatTemplate:
         template = tokenizer.settings.chat_template
         if not template:
             raise self._bad("has several templates and none is the default")
-        if len(template) > _MAX_TEMPLATE_CHARS:
+        if len(template) > _MAX_CHARS:
             raise self._bad("is too long for one")
         if _takes_powers(template):
             raise self._bad("takes powers of numbers, which may never end")
         self._template = template
-        #: What a template may write of them, as `bos_token`.
-        self._roles = dict(tokenizer.settings.roles)
+        #: What it is told: the control tokens, as `bos_token`, too.
+        self._told = dict(tokenizer.settings.roles) | _SETTINGS
         #: SHA-256 of the template: folders beside the tokenizer's files may hold it.
         self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
         control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
@@ -63,7 +61,7 @@ class ChatTemplate:
         """Return the prompt; or why there is none, where what is said would be read as the template's own marks."""
         parts = (conversation.system, conversation.user)
         if self._control is not None and any(map(self._control.search, parts)):
-            return _SPELLED_TOKEN
+            return "a fact spells out a control token of the model"
         messages = self._messages(conversation)
         prompt = self._render(messages)
         if any(part.strip() not in prompt for part in parts):
@@ -78,19 +76,15 @@ class ChatTemplate:
 
     def _takes_system_message(self) -> bool:
         """Whether the template has a place for a system message: some refuse one, and some leave it out."""
-        messages = (("system", _PROBE.system), ("user", _PROBE.user))
-        try:
-            return _PROBE.system in self._render(messages)
-        except _TemplateError:
-            return False
+        with suppress(_TemplateError):
+            return _PROBE.system in self._render((("system", _PROBE.system), ("user", _PROBE.user)))
+        return False
 
     def _end_of_turn(self, tokenizer: ModelTokenizer) -> frozenset[int]:
         """Return the control token that the template writes after an answer, where there is one."""
-        messages = (*self._messages(_PROBE), ("assistant", _ANSWER))
-        try:
-            whole = self._render(messages, begins_answer=False)
-        except _TemplateError:
-            return frozenset()
+        whole = ""
+        with suppress(_TemplateError):
+            whole = self._render((*self._messages(_PROBE), ("assistant", _ANSWER)), begins_answer=False)
         _, answer, after = whole.rpartition(_ANSWER)
         following = tokenizer.encode(after.lstrip())[:1] if answer else ()
         return frozenset(following) & tokenizer.special_ids
@@ -103,7 +97,7 @@ class ChatTemplate:
                 [[{"role": role, "content": content} for role, content in messages]],
                 chat_template=self._template,
                 add_generation_prompt=begins_answer,
-                **(self._roles | _SETTINGS),
+                **self._told,
             )
             return str(rendered[0][0])
 
@@ -113,7 +107,7 @@ class ChatTemplate:
         if isinstance(done, Exception):
             # Its text may quote what was said.
             raise self._bad(f"fails ({type(done).__name__})")
-        if len(done) > _MAX_ADDED_CHARS + sum(len(content) for _, content in messages):
+        if len(done) > _MAX_CHARS + sum(len(content) for _, content in messages):
             raise self._bad("writes far more than a prompt")
         return done
 

@@ -69,12 +69,11 @@ class EngineInUse:
         and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself. Raises
         `NoScoresError` where the model gives no scores.
         """
-        shards: list[Sequence[ScoreRequest]]
+        shards = self._cut(requests)
         if self._model.files is None:
             shards = [[request for request in requests if request.key not in finished]]
-        else:
-            shards = [shard for shard in self._cut(requests) if any(request.key not in finished for request in shard)]
-        for scores in self._ask("score", shards):
+        pending = (shard for shard in shards if any(request.key not in finished for request in shard))
+        for scores in self._ask("score", pending):
             if scores.key not in finished:
                 yield scores
 
@@ -90,7 +89,6 @@ class EngineInUse:
         return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
 
     def _ask(self, method: _Method, shards: Iterable[Sequence[Any]]) -> Generator[Any]:
-        """Yield what a method of the engine's answers to each shard."""
         files = self._model.files
         if self._self_test is not None:
             test, self._self_test = self._self_test, None
@@ -104,7 +102,7 @@ class EngineInUse:
             engine = self._load(to_score=to_score)
             identity = engine.identity()
             for shard in shards:
-                for answer in getattr(engine, method)(shard) if shard else ():
+                for answer in getattr(engine, method)(shard):
                     self._bind(field, identity)
                     yield answer
             return
@@ -119,7 +117,7 @@ class EngineInUse:
             yield from answers
 
     def _load(self, *, to_score: bool) -> Engine:
-        """Return the engine that is asked, once the other one is freed."""
+        # One model at a time is loaded.
         if self._engine is not None and self._is_for_scores != to_score:
             self.close()
         if self._engine is None:
@@ -135,9 +133,9 @@ class EngineInUse:
 
 
 def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of the engine's identity that a resumed run must have.
+    """Return the part of the engine's identity that a resumed run must have: all of it, as a rule.
 
-    It is all of it, but in float32 on a CPU not the number of threads: no result depends on it there, as measured.
+    In float32 on a CPU no result depends on the number of threads, as measured.
     """
     is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
@@ -150,10 +148,7 @@ _loaded: list[Engine] = []
 def _ask_shard(
     loading: tuple[AuditedModel, bool, int], shard: tuple[_Method, tuple[Any, ...]]
 ) -> tuple[dict[str, str], list[Any]]:
-    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does.
-
-    `loading`: a model, whether it is loaded for scores alone, and the tokens that it must have room for.
-    """
+    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does."""
     if not _loaded:
         model, to_score, context_length = loading
         _loaded.append(model.found_here().load(context_length=context_length, to_score=to_score))

@@ -5,15 +5,15 @@ the model's digest. Reads JSON and safetensors headers only; knows nothing of en
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import re2
 
 from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
-from clinaudit.audit.runtime.model.architecture import context_length_of, long_rope_above, require_causal
 from clinaudit.audit.runtime.model.model_directory import (
     TOKENIZER_FILES,
     TensorHeader,
@@ -23,21 +23,19 @@ from clinaudit.audit.runtime.model.model_directory import (
     has_tokenizer,
     ignored_weights,
     optional_json,
+    present,
     read_header,
     read_json,
     refuse_custom_code,
     refuse_without_safetensors,
     required_file,
 )
-from clinaudit.audit.runtime.model.tokenizer_files import TOKENIZER_CONFIG, end_of_text_ids
-from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.model.tokenizer import TOKENIZER_CONFIG, end_of_text_ids
 from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable
 
 _INDEX = "model.safetensors.index.json"
 _SINGLE = "model.safetensors"
-#: What transformers writes into it of how the tokenizer was loaded; it changes no token.
-_HOW_IT_WAS_LOADED = frozenset({"is_local", "local_files_only", "name_or_path"})
 _CONFIG_FILES = ("config.json", "generation_config.json")
 
 
@@ -70,9 +68,8 @@ class ModelFiles:
     kind: str = ""
     #: Tokens above which a text is read with other rotary frequencies (longrope); None where it never is.
     long_rope_above: int | None = None
-    #: An adapter that is merged into these weights when they are loaded.
+    #: An adapter that is merged into these weights when they are loaded, and the digest of its base alone.
     adapter: AdapterFiles | None = None
-    #: The digest of the model that the adapter was trained on, alone.
     base_digest: str | None = None
     #: Whether the weights were found to be those of the network (`pretrained.require_own_weights`).
     is_compared: bool = False
@@ -99,9 +96,7 @@ def inspect_model(path: Path) -> ModelFiles:
     require_causal(config, directory)
     if config.get("transformers_weights"):  # vLLM does not know it
         raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
-    headers = _weights(directory)
-    weights = tuple(headers)
-    tokenizer = tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
+    headers = _read_weights(directory)
     if not has_tokenizer(directory):
         raise BadInputError(
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
@@ -113,14 +108,13 @@ def inspect_model(path: Path) -> ModelFiles:
     text: dict[str, Any] = nested if isinstance(nested, dict) else config
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
-    configs = [directory / name for name in _CONFIG_FILES if (directory / name).is_file()]
-    indexes = [directory / _INDEX] if len(weights) > 1 or (directory / _INDEX).is_file() else []
+    weights, tokenizer = tuple(headers), present(directory, TOKENIZER_FILES)
     return ModelFiles(
         directory=directory,
         config=directory / "config.json",
         safetensors=weights,
         tokenizer=tokenizer,
-        digest=digest_files([*configs, *indexes, *weights, *tokenizer]),
+        digest=digest_files([*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]),
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
@@ -135,23 +129,17 @@ def inspect_model(path: Path) -> ModelFiles:
 
 
 def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
-    """Check an adapter and the model that it was trained on, and describe both as one model; loads no weights.
-
-    The adapter's own tokenizer is taken where it has one. Raises as `inspect_model` does.
-    """
+    """Describe an adapter and its base as one model, with its own tokenizer if any; else as `inspect_model`."""
     adapter, model = inspect_adapter(path), inspect_model(base)
     if model.quantization is not None:
         raise BadInputError(
             f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
             "into it; give the same model before it was quantized"
         )
-    tokenizer, place = model.tokenizer, model.directory
-    if has_tokenizer(adapter.directory):
-        place = adapter.directory
-        tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
-        refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
-    tokenizer_digest = digest_files(tokenizer)
-    both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
+    place = adapter.directory if has_tokenizer(adapter.directory) else model.directory
+    refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
+    tokenizer = present(place, TOKENIZER_FILES)
+    both = f"{model.digest}\0{adapter.digest}\0{digest_files(tokenizer)}"
     return replace(
         model,
         tokenizer=tokenizer,
@@ -162,65 +150,130 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
     )
 
 
-def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
+def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
     """Return the tensors of each file of weights."""
     index = directory / _INDEX
-    if index.is_file():
-        weight_map = read_json(index).get("weight_map")
-        if not isinstance(weight_map, dict) or not weight_map:
-            raise BadInputError(f"no weight_map in {index}; download or save the model again")
-        names = sorted({str(name) for name in weight_map.values()})
-        foreign = [name for name in names if Path(name).name != name or not name.endswith(".safetensors")]
-        if foreign:
-            raise UnsafeError(
-                f"{index} names {printable(foreign[0])}, which is no safetensors file beside it; save the model again"
-            )
-        missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
-        if _SINGLE not in names and (directory / _SINGLE).is_file():
-            # transformers reads the single file, vLLM what the index names.
-            raise BadInputError(
-                f"two sets of weights in {directory}, of which one is left over: remove {_INDEX} if {_SINGLE} is the "
-                f"model, else {_SINGLE}"
-            )
-        if missing:
-            raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
-        headers = {directory / name: read_header(directory / name) for name in names}
-        elsewhere = sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]})
-        if elsewhere:
-            problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
-            raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
-        counts = Counter(tensor for of_file in headers.values() for tensor in of_file)
-        twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
-        if twice:
-            raise BadInputError(f"weights are in several files named by {index}; save the model again", twice)
-        return headers
-    files = sorted(directory.glob("*.safetensors"))
-    if not files:
-        refuse_without_safetensors(directory)
-    # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
-    others = [file.name for file in files if file.name != _SINGLE]
-    if others:
-        advice = "save the model again" if len(others) == len(files) else f"remove {printable(others[0])}"
-        raise BadInputError(f"without {_INDEX} the weights must be one file, {_SINGLE}, in {directory}; {advice}")
-    return {files[0]: read_header(files[0])}
+    if not index.is_file():
+        files = sorted(directory.glob("*.safetensors"))
+        if not files:
+            refuse_without_safetensors(directory)
+        # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
+        if others := [file.name for file in files if file.name != _SINGLE]:
+            advice = "save the model again" if len(others) == len(files) else f"remove {printable(others[0])}"
+            raise BadInputError(f"without {_INDEX} the weights must be one file, {_SINGLE}, in {directory}; {advice}")
+        return {files[0]: read_header(files[0])}
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise BadInputError(f"no weight_map in {index}; download or save the model again")
+    names = sorted({str(name) for name in weight_map.values()})
+    if foreign := [name for name in names if Path(name).name != name or not name.endswith(".safetensors")]:
+        raise UnsafeError(
+            f"{index} names {printable(foreign[0])}, which is no safetensors file beside it; save the model again"
+        )
+    if _SINGLE not in names and (directory / _SINGLE).is_file():
+        # transformers reads the single file, vLLM what the index names.
+        raise BadInputError(
+            f"two sets of weights in {directory}, of which one is left over: remove {_INDEX} if {_SINGLE} is the "
+            f"model, else {_SINGLE}"
+        )
+    missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
+    _refuse(missing, f"weights named by {index} are missing; download the model again")
+    headers = {directory / name: read_header(directory / name) for name in names}
+    elsewhere = sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]})
+    problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
+    _refuse(problems, f"{index} belongs to other files; download or save the model again")
+    counts = Counter(tensor for of_file in headers.values() for tensor in of_file)
+    twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
+    _refuse(twice, f"weights are in several files named by {index}; save the model again")
+    return headers
+
+
+def _refuse(problems: list[str], what: str) -> None:
+    if problems:
+        raise BadInputError(what, problems)
+
+
+#: Names of the limit beside `max_position_embeddings`.
+_CONTEXT: Final = r"n_positions|n_ctx|max_target_positions|context_length|(max_)?seq(uence)?_len(gth)?"
+#: Tokens where neither the configuration nor the tokenizer says a limit (ALiBi, state-space): more than any note.
+_NO_LIMIT: Final = 1 << 17
+#: Kinds with a causal class that looks ahead unless `is_decoder` is true: those of transformers 5.19 with a masked one.
+_ENCODERS: Final = (
+    "bert|big_bird|camembert|data2vec-text|electra|ernie|megatron-bert|rembert|roberta|roberta-prelayernorm|roc_bert|"
+    "roformer|xlm-roberta|xlm-roberta-xl|xmod"
+)
+#: Kinds whose state transformers 5.19 puts into no cache that a loop over tokens can go on with: each was tried.
+NOT_BY_TRANSFORMERS: Final = frozenset(
+    ("falcon_mamba", "mamba", "mamba2", "openai-gpt", "recurrent_gemma", "reformer", "rwkv", "xlm", "xlnet", "xlstm")
+)
+
+
+def require_causal(config: dict[str, Any], directory: Path) -> None:
+    """Raise `BadInputError` for a model that cannot continue a text (`BertForMaskedLM`); unknown kinds may pass."""
+    kind, named = str(config.get("model_type")), config.get("architectures")
+    architecture = str(named[0]) if isinstance(named, list) and named else ""
+    if config.get("is_encoder_decoder") is True:
+        why = "an encoder-decoder, which answers a text and does not continue it"
+    elif "MaskedLM" in architecture or (re2.fullmatch(_ENCODERS, kind) and not config.get("is_decoder")):
+        why = "a masked language model or another encoder, which looks at both sides of a token"
+    elif re2.search("Classification|QuestionAnswering|MultipleChoice|Reward|Regression", architecture):
+        why = "a network whose head scores texts and writes none"
+    elif not re2.search("ForCausalLM|LMHeadModel", architecture) and not _has_causal_class(kind, architecture):
+        why = "of a kind that has no causal language model in transformers (an encoder, or of images or sound)"
+    else:
+        return
+    raise BadInputError(
+        f"the model in {directory} is no causal language model: {printable(architecture or kind)} is {why}; "
+        "give a model that continues texts, saved with the head that writes them (such as LlamaForCausalLM)"
+    )
+
+
+def _has_causal_class(kind: str, architecture: str) -> bool:
+    from transformers import CONFIG_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    causal = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
+    # A network saved without its head (`LlamaModel`) is loaded by its kind: the head may be the embeddings.
+    by_kind = causal is not None and (not architecture or architecture.endswith("Model"))
+    return by_kind or architecture == causal or kind not in CONFIG_MAPPING
+
+
+def context_length_of(text: dict[str, Any], tokenizer: dict[str, Any]) -> int:
+    """Return the tokens that prompt and generation may hold, by the configuration, else by the tokenizer's."""
+    others = [value for name, value in text.items() if re2.fullmatch(_CONTEXT, name)]
+    # A configuration may say two, of which one is a training's: the smaller leaves out what might fit, and says so.
+    for limits in ([text.get("max_position_embeddings")], others, [tokenizer.get("model_max_length")]):
+        # Where there is no limit, transformers writes 10^30 into the tokenizer's.
+        known = [limit for limit in limits if type(limit) is int and 0 < limit < 1 << 32]
+        if known:
+            return min(known)
+    return _NO_LIMIT
+
+
+def long_rope_above(text: dict[str, Any]) -> int | None:
+    """Return above how many tokens a text is read with other rotary frequencies (longrope); None where never."""
+    settings = text.get("rope_parameters") or text.get("rope_scaling")
+    # Kinds of layers may have their own. Dynamic NTK changes above `max_position_embeddings`, which no text here is.
+    nested = settings.values() if isinstance(settings, dict) else ()
+    for rope in (settings, *nested):
+        if isinstance(rope, dict) and {rope.get("rope_type"), rope.get("type")} & {"longrope", "su"}:
+            return int(rope.get("original_max_position_embeddings") or text.get("original_max_position_embeddings", 0))
+    return None
 
 
 def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:
-    ids: set[int] = set()
+    ids = end_of_text_ids(directory)
     for source in (optional_json(directory, "generation_config.json"), config, text):
         value = source.get("eos_token_id")
         ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
-    ids.update(end_of_text_ids(directory))
     # One beyond the output layer ends nothing, and cannot be barred.
     return frozenset(end for end in ids if 0 <= end < text["vocab_size"])
 
 
 def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
-    for source in (config, text):
-        for name in ("quantization_config", "compression_config"):
-            settings = source.get(name)
-            if isinstance(settings, dict):
-                return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
+    for settings in (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config")):
+        if isinstance(settings, dict):
+            return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
     return None
 
 
@@ -229,10 +282,8 @@ def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
     layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
         return None
-    kv_heads = text.get("num_key_value_heads")
-    width = text.get("head_dim")
-    heads_kept = kv_heads if type(kv_heads) is int else heads
-    return 2 * layers * heads_kept * (width if type(width) is int else hidden // heads) * 4
+    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
+    return 8 * layers * (kept if type(kept) is int else heads) * (width if type(width) is int else hidden // heads)
 
 
 def digest_of_listed(files: Mapping[str, str]) -> str:
@@ -241,27 +292,3 @@ def digest_of_listed(files: Mapping[str, str]) -> str:
     return digest_contents(
         {name: digest for name, digest in files.items() if name in read or name.endswith(".safetensors")}
     )
-
-
-def digest_tokenizer(directory: Path) -> str:
-    """Return the SHA-256 over the tokenizer's files in a directory, by name.
-
-    A tokenizer that was loaded and saved again, as training does, has the same digest.
-    """
-    files = [directory / name for name in sorted(TOKENIZER_FILES) if (directory / name).is_file()]
-    lines = [f"{file.name} {_digest_of_tokenizer_file(file)}\n" for file in files]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _digest_of_tokenizer_file(file: Path) -> str:
-    """Return the SHA-256 of a file, or of its JSON where transformers notes in it how the tokenizer was loaded."""
-    if file.name != TOKENIZER_CONFIG:
-        return sha256_of(file)
-    try:
-        config = json.loads(file.read_bytes())
-    except ValueError:
-        return sha256_of(file)
-    if not isinstance(config, dict):
-        return sha256_of(file)
-    kept = {name: value for name, value in config.items() if name not in _HOW_IT_WAS_LOADED}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()

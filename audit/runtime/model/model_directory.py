@@ -6,7 +6,7 @@ Links, pickles and code (`auto_map`) are refused. Reads no tensor.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -29,10 +29,29 @@ TOKENIZER_FILES = (
     "chat_template.jinja",
 )
 #: Any one of these sets is a whole tokenizer.
-_WHOLE_TOKENIZERS = (("tokenizer.json",), ("vocab.json", "merges.txt"), ("tokenizer.model",))
+_WHOLE_TOKENIZERS = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"tokenizer.model"})
 _PICKLE_SUFFIXES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
 #: JSON files of real models stay below this (tokenizer.json of large vocabularies: about 35 MB).
 _MAX_JSON_BYTES = 256 << 20
+
+
+def existing_directory(path: Path) -> Path:
+    """Return a model's directory, resolved; raises `BadInputError` or `UnsafeError` where it cannot be one."""
+    if not path.exists():
+        raise BadInputError(f"no such model directory: {path}; give a directory with config.json and safetensors")
+    if not path.is_dir():
+        raise BadInputError(f"not a directory: {path}; give a Hugging Face model directory")
+    directory = path.resolve()
+    for entry in sorted(directory.iterdir()):
+        # Nothing reads a folder.
+        if entry.is_dir() and not entry.is_symlink():
+            continue
+        if not entry.is_file():
+            raise UnsafeError(f"not a regular file: {entry}; copy the model's files into one directory")
+        # A Hugging Face cache snapshot links to blobs beside it; loading through links would read unchecked files.
+        if entry.is_symlink() and not entry.resolve().is_relative_to(directory):
+            raise UnsafeError(f"a link leading out of the model directory: {entry}; copy the file itself there")
+    return directory
 
 
 def required_file(directory: Path, name: str) -> Path:
@@ -43,16 +62,15 @@ def required_file(directory: Path, name: str) -> Path:
     return file
 
 
-def _refuse_links_leading_out(directory: Path) -> None:
-    """Refuse entries other than regular files within the directory, and folders (which nothing reads)."""
-    for entry in sorted(directory.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            continue
-        if not entry.is_file():
-            raise UnsafeError(f"not a regular file: {entry}; copy the model's files into one directory")
-        # A Hugging Face cache snapshot links to blobs beside it; loading through links would read unchecked files.
-        if entry.is_symlink() and not entry.resolve().is_relative_to(directory):
-            raise UnsafeError(f"a link leading out of the model directory: {entry}; copy the file itself there")
+def present(directory: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """Return those of some files that stand in a directory."""
+    return tuple(directory / name for name in names if (directory / name).is_file())
+
+
+def has_tokenizer(directory: Path) -> bool:
+    """Whether a whole tokenizer stands in the directory."""
+    names = {file.name for file in present(directory, TOKENIZER_FILES)}
+    return any(names.issuperset(whole) for whole in _WHOLE_TOKENIZERS)
 
 
 def refuse_without_safetensors(directory: Path) -> NoReturn:
@@ -64,6 +82,14 @@ def refuse_without_safetensors(directory: Path) -> NoReturn:
             "convert the model to safetensors on a machine that holds no PHI"
         )
     raise BadInputError(f"no weights (*.safetensors) in {directory}; save the model with save_pretrained")
+
+
+def ignored_weights(directory: Path, read: Iterable[Path]) -> tuple[str, ...]:
+    """Return the files of weights that nothing opens: pickles, and safetensors that are not among those to be read."""
+    known = {file.name for file in read}
+    suffixes = _PICKLE_SUFFIXES | {".safetensors"}
+    entries = (entry.name for entry in directory.iterdir() if entry.is_file() and entry.suffix in suffixes)
+    return tuple(sorted(name for name in entries if name not in known))
 
 
 def refuse_custom_code(file: Path, content: dict[str, Any]) -> None:
@@ -82,25 +108,6 @@ def refuse_custom_code(file: Path, content: dict[str, Any]) -> None:
             pending.extend(value)
 
 
-def existing_directory(path: Path) -> Path:
-    """Return a model's directory, resolved; raises `BadInputError` or `UnsafeError` where it cannot be one."""
-    if not path.exists():
-        raise BadInputError(f"no such model directory: {path}; give a directory with config.json and safetensors")
-    if not path.is_dir():
-        raise BadInputError(f"not a directory: {path}; give a Hugging Face model directory")
-    directory = path.resolve()
-    _refuse_links_leading_out(directory)
-    return directory
-
-
-def ignored_weights(directory: Path, read: Iterable[Path]) -> tuple[str, ...]:
-    """Return the files of weights that nothing opens: pickles, and safetensors that are not among those to be read."""
-    known = {file.name for file in read}
-    suffixes = _PICKLE_SUFFIXES | {".safetensors"}
-    entries = (entry.name for entry in directory.iterdir() if entry.is_file() and entry.suffix in suffixes)
-    return tuple(sorted(name for name in entries if name not in known))
-
-
 def read_json(file: Path) -> dict[str, Any]:
     """Read a JSON object of a model directory; raises `BadInputError` where it is none."""
     try:
@@ -108,7 +115,7 @@ def read_json(file: Path) -> dict[str, Any]:
             raise BadInputError(f"{file} is too large for a configuration; download the model again")
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+        raise _unreadable(file, error) from error
     except (ValueError, RecursionError) as error:
         raise BadInputError(f"not valid JSON: {file}; download or save the model again") from error
     if not isinstance(content, dict):
@@ -122,12 +129,6 @@ def optional_json(directory: Path, name: str) -> dict[str, Any]:
     return read_json(file) if file.is_file() else {}
 
 
-def has_tokenizer(directory: Path) -> bool:
-    """Whether a whole tokenizer stands in the directory."""
-    present = {name for name in TOKENIZER_FILES if (directory / name).is_file()}
-    return any(present.issuperset(whole) for whole in _WHOLE_TOKENIZERS)
-
-
 def digest_files(files: Iterable[Path]) -> str:
     """Return the SHA-256 over the name and the content digest of each file, in name order."""
     contents: dict[str, str] = {}
@@ -135,16 +136,18 @@ def digest_files(files: Iterable[Path]) -> str:
         try:
             contents[file.name] = sha256_of(file)
         except OSError as error:
-            raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+            raise _unreadable(file, error) from error
     return digest_contents(contents)
 
 
 def digest_contents(contents: Mapping[str, str]) -> str:
     """Return the same of files' SHA-256 by name."""
-    total = hashlib.sha256()
-    for name in sorted(contents):
-        total.update(f"{name}\0{contents[name]}\n".encode())
-    return total.hexdigest()
+    lines = (f"{name}\0{digest}\n" for name, digest in sorted(contents.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _unreadable(file: Path, error: OSError) -> StorageError:
+    return StorageError(f"cannot read {file}: {error.strerror or type(error).__name__}; check its permissions")
 
 
 #: Bytes of a number, by its type in the header; of floats alone, since a quantized checkpoint's integers stay integers.
@@ -153,11 +156,9 @@ FLOAT_BYTES: Final = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 
 @dataclass(frozen=True, slots=True)
 class TensorHeader:
-    """One tensor of a safetensors file."""
+    """One tensor of a safetensors file: its type as the format spells it (`BF16`), and its bytes in the file."""
 
-    #: As the format spells it, e.g. `BF16`.
     dtype: str
-    #: Bytes in the file.
     size: int
 
     def bytes_as(self, float_bytes: int | None) -> int:
@@ -167,26 +168,20 @@ class TensorHeader:
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:
-    """Read the header as the library reads it that loads the weights: by the names of the tensors.
-
-    Raises `BadInputError` where it does not fit the file, which is then truncated or no safetensors file.
-    """
+    """Read the header by the library that loads the weights; raises `BadInputError` where it does not fit the file."""
+    headers = {}
     try:
         with safe_open(file, "np") as stream:
-            tensors = {name: stream.get_slice(name) for name in stream.keys()}  # noqa: SIM118 (no mapping)
-            headers = {name: _header(one.get_dtype(), one.get_shape()) for name, one in tensors.items()}
+            for name in stream.keys():  # noqa: SIM118 (no mapping)
+                tensor = stream.get_slice(name)
+                # Types are named by their bits (F8_E4M3), but for that of truth values, which take a byte.
+                bits = re.search(r"\d+", tensor.get_dtype())
+                size = prod(tensor.get_shape()) * (8 if bits is None else int(bits[0])) // 8
+                headers[name] = TensorHeader(tensor.get_dtype(), size)
     except OSError as error:
-        raise StorageError(
-            f"cannot read {file}: {error.strerror or type(error).__name__}; check its permissions"
-        ) from error
+        raise _unreadable(file, error) from error
     except SafetensorError:
         headers = {}
     if not headers:
         raise BadInputError(f"damaged weights: {file} is truncated or no safetensors file; copy or download it again")
     return headers
-
-
-def _header(dtype: str, shape: Sequence[int]) -> TensorHeader:
-    # Types are named by their bits (F8_E4M3), but for that of truth values, which take a byte.
-    bits = re.search(r"\d+", dtype)
-    return TensorHeader(dtype, prod(shape) * (8 if bits is None else int(bits[0])) // 8)

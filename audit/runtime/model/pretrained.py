@@ -33,8 +33,8 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """Load the model, on the CPU, and merge its adapter where it has one.
 
     `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` as
-    `require_own_weights` does, or where the files hold weights that are no finite numbers, or the adapter does not
-    fit; `LOAD_ERRORS` are transformers' own.
+    `require_own_weights` does, or where weights are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are
+    transformers' own.
     """
     require_own_weights(files)
     from transformers import AutoModelForCausalLM
@@ -117,12 +117,10 @@ def _differ(files: ModelFiles, *names: str) -> bool:
 
 
 def _require_finite(model: Any, files: ModelFiles) -> None:
-    import torch
-
     # Of quantized weights, libraries know what is a number.
-    plain = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    plain = {f"torch.{kind}" for kind in ("float16", "bfloat16", "float32", "float64")}
     for name, parameter in model.named_parameters():
-        if parameter.dtype in plain and not parameter.is_meta and not is_finite(parameter.detach()):
+        if str(parameter.dtype) in plain and not parameter.is_meta and not is_finite(parameter.detach()):
             raise BadInputError(
                 f"the model in {files.directory} holds weights that are no finite numbers ({name}): what it writes "
                 "means nothing; look at its training, or save it again"
@@ -131,10 +129,9 @@ def _require_finite(model: Any, files: ModelFiles) -> None:
 
 @contextmanager
 def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
-    """Yield a directory of the whole model, for an engine that reads files: its own, where it has no adapter.
+    """Yield a directory of the whole model, for an engine that reads files: its own, or a merged one for a while.
 
-    A merged one is written where libraries' temporary files go (an audit's own lie in its `work` folder),
-    and removed afterwards.
+    That is written where libraries' temporary files go: an audit's own lie in its `work` folder.
     """
     if files.adapter is None:
         require_own_weights(files)

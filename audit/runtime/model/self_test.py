@@ -7,10 +7,10 @@ compared, and what may legally differ. One model is loaded at a time. No message
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import zip_longest
 from math import log
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,19 +26,20 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     NoScoresError,
     ScoreRequest,
 )
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 
-#: Tokens that each text is continued by: those of one match.
-NEW_TOKENS: Final = 30
+#: Texts that the tokenizer is asked about.
+TEXTS: Final = 40
+#: Tokens that each prompt is continued by: those of one match.
+_NEW_TOKENS: Final = 30
 #: Tokens of the prompts, a text each: batches of such prompts are padded.
 _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
 #: Control tokens that may stand before a text, at most.
 _BEFORE: Final = 8
-#: Texts that the tokenizer is asked about.
-TEXTS: Final = 40
 #: Two logits this close, or two steps of the weights' type, may change places with the order in which sums are taken.
 _ALIKE: Final = 0.05
 _ALIKE_STEPS: Final = 2
@@ -51,21 +52,17 @@ _LIKELIER: Final = 0.5
 
 def longest_tested(model: AuditedModel) -> int:
     """Return the tokens that a prompt and its continuation have at most."""
-    return min(_BEFORE + _PROMPT_TOKENS[-1] + NEW_TOKENS, model.context_length)
+    return min(_BEFORE + _PROMPT_TOKENS[-1] + _NEW_TOKENS, model.context_length)
 
 
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class _Continuation(NamedTuple):
     """What transformers' own `generate` makes of one prompt; else what the engine makes of it alone, tokens only."""
 
     token_ids: tuple[int, ...]
     #: Whether the two likeliest logits are nearly equal, at each token.
     ties: Sequence[bool] = ()
     #: ln p of each token, as it was decoded.
-    log_probs: Floats = field(default_factory=lambda: np.empty(0))
+    log_probs: npt.NDArray[np.float64] = np.empty(0)
 
 
 class SelfTest:
@@ -83,8 +80,10 @@ class SelfTest:
         #: The same with figures of the notes, for the evidence.
         self.stated: list[str] = []
         self._requests = self._plan()
-        self._references: dict[str, Continuation] = {}
+        self._references: dict[str, _Continuation] = {}
         self._tolerance = _SAME
+        #: The ends of a served model are not known.
+        self._stops = frozenset[int]() if model.files is None else model.files.stop_token_ids
 
     def run_before_loading(self) -> None:
         """Test the tokenizer, and have transformers continue the texts; raises `BadInputError` where a test fails."""
@@ -93,22 +92,21 @@ class SelfTest:
         if files is None:
             return
         self._compare_class()
+        why = None
         try:
             # One prompt at a time, whatever the engine does.
-            require_loadable(
-                files, "transformers", context_length=longest_tested(self._model), options=EngineOptions(max_batch=1)
-            )
+            alone = EngineOptions(max_batch=1)
+            require_loadable(files, "transformers", context_length=longest_tested(self._model), options=alone)
         except BadInputError:
-            self._leave_out("this machine has no memory for it, or it runs no such model (quantized, state-space)")
-            return
-        try:
-            self._ask_transformers(files)
-        except LOAD_ERRORS as error:
-            self._references.clear()
-            self._leave_out(f"it does not run the model ({type(error).__name__})")
-
-    def _leave_out(self, why: str) -> None:
-        self.named.append(f"The self-test did not compare the engine with transformers: {why}.")
+            why = "this machine has no memory for it, or it runs no such model (quantized, state-space)"
+        else:
+            try:
+                self._ask_transformers(files)
+            except LOAD_ERRORS as error:
+                self._references.clear()
+                why = f"it does not run the model ({type(error).__name__})"
+        if why is not None:
+            self.named.append(f"The self-test did not compare the engine with transformers: {why}.")
 
     def __call__(self, engine: Engine | EngineInUse) -> None:
         """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
@@ -131,14 +129,14 @@ class SelfTest:
             # Of a served model the text is known: it may batch as it likes, and its logits are not seen.
             if alone.text != together[alone.key].text:
                 self.named.append("Asked twice, alone and among others, the served model answered otherwise.")
-            beside, expected = "a text alone otherwise than in a batch", {alone.key: Continuation(alone.token_ids)}
+            beside, expected = "a text alone otherwise than in a batch", {alone.key: _Continuation(alone.token_ids)}
         for key, reference in expected.items():
             self._compare(together[key].token_ids, reference, beside)
 
     def _plan(self) -> list[GenerationRequest]:
         """Return the prompts: beginnings of as many texts, each of another length, the shortest first."""
         # Room for what stands before a text.
-        room = longest_tested(self._model) - NEW_TOKENS - _BEFORE
+        room = longest_tested(self._model) - _NEW_TOKENS - _BEFORE
         requests, texts = [], iter(sorted(self._texts, key=len, reverse=True))
         for tokens in reversed(_PROMPT_TOKENS):
             text = next(texts, "")
@@ -147,30 +145,18 @@ class SelfTest:
             prompt = text[: spans[kept - 1, 1]] if kept > 0 else ""
             ids = self._tokenizer.encode_prompt(prompt) if prompt else ()
             if 0 < len(ids) <= room + _BEFORE:
-                requests.append(
-                    GenerationRequest(
-                        key=f"self-test {tokens}",
-                        prompt_ids=ids,
-                        prompt=prompt,
-                        max_new_tokens=NEW_TOKENS,
-                        guarded=False,
-                        min_new_tokens=NEW_TOKENS,
-                        control_token_ids=self._tokenizer.special_ids,
-                    )
-                )
+                request = GenerationRequest(f"self-test {tokens}", ids, prompt, max_new_tokens=_NEW_TOKENS)
+                barred = self._tokenizer.special_ids
+                requests.append(replace(request, min_new_tokens=_NEW_TOKENS, control_token_ids=barred))
         return requests[::-1]
 
-    @property
-    def _advice(self) -> str:
-        if self._model.engine == "vllm" and not self._references:
-            # transformers was left out: it may refuse the model.
-            return "try --max-batch 1"
-        other = "vllm" if self._model.engine == "transformers" else "transformers"
-        return f"try --engine {other} in a new --out, or --max-batch 1"
-
-    @property
-    def _stops(self) -> frozenset[int]:
-        return frozenset() if self._model.files is None else self._model.files.stop_token_ids
+    def _not_the_models(self, what: str) -> BadInputError:
+        advice = "try --max-batch 1"
+        # Where transformers was left out, it may refuse the model.
+        if self._model.engine != "vllm" or self._references:
+            other = "vllm" if self._model.engine == "transformers" else "transformers"
+            advice = f"try --engine {other} in a new --out, or --max-batch 1"
+        return _failed(what, f"its figures would not be the model's: {advice}")
 
     def _test_tokenizer(self) -> None:
         tokenizer, name = self._tokenizer, self._tokenizer.directory.name
@@ -210,16 +196,13 @@ class SelfTest:
         try:
             import transformers
 
+            load: Any = transformers.AutoTokenizer.from_pretrained
             with quiet_stderr():
-                known: Any = transformers.AutoTokenizer.from_pretrained(
-                    directory, local_files_only=True, trust_remote_code=False
-                )
+                known = load(directory, local_files_only=True, trust_remote_code=False)
                 read = [tuple(known.encode(text, verbose=False)) for text in self._texts]
         except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
-            self.named.append(
-                f"The tokenizer's class {named} cannot be loaded by transformers ({type(error).__name__}); "
-                "tokenizer.json was read."
-            )
+            why = f"cannot be loaded by transformers ({type(error).__name__})"
+            self.named.append(f"The tokenizer's class {named} {why}; tokenizer.json was read.")
             return
         # What the class writes behind a text is left out of prompts in any case.
         ours = map(self._tokenizer.encode_prompt, self._texts)
@@ -254,14 +237,15 @@ class SelfTest:
             if device.type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _compare(self, ids: Sequence[int], expected: Continuation, beside: str) -> None:
-        at = next((place for place, (a, b) in enumerate(zip_longest(ids, expected.token_ids)) if a != b), None)
+    def _compare(self, ids: Sequence[int], expected: _Continuation, beside: str) -> None:
+        # transformers' `generate` has no repetition guard.
+        kept = expected.token_ids[: first_repeated_ngram(expected.token_ids)]
+        at = next((place for place, (a, b) in enumerate(zip_longest(ids, kept)) if a != b), None)
         if at is None:
             return
         if not any(expected.ties[at : at + 1]):
-            raise _failed(
-                f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {NEW_TOKENS} on",
-                f"its figures would not be the model's: {self._advice}",
+            raise self._not_the_models(
+                f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {_NEW_TOKENS} on"
             )
         self.named.append(
             f"The engine continued {beside}, where its two likeliest tokens are nearly equal: half precision and "
@@ -279,10 +263,9 @@ class SelfTest:
             np.abs(scores.log_probs - self._references[scores.key].log_probs).mean() for scores in engine.score(asked)
         ]
         if differences and max(differences) > self._tolerance:
-            raise _failed(
-                f"the engine scores tokens otherwise than transformers decodes them: ln p differs "
-                f"by {max(differences):.2g} a token",
-                f"its figures would not be the model's: {self._advice}",
+            raise self._not_the_models(
+                "the engine scores tokens otherwise than transformers decodes them: ln p differs by "
+                f"{max(differences):.2g} a token"
             )
 
     def _compare_shuffled(self, engine: Engine | EngineInUse) -> None:
@@ -309,7 +292,7 @@ class SelfTest:
 
 def _continue(
     network: Any, request: GenerationRequest, stops: frozenset[int], config: Any, files: ModelFiles
-) -> Continuation:
+) -> _Continuation:
     """Return what `generate` makes of a prompt alone, with nothing set but that ends and control tokens are barred."""
     import torch
 
@@ -335,7 +318,7 @@ def _continue(
     # A bfloat16 of 20 is 0.125 from the next: there are no closer logits than equal ones.
     alike = (best.abs() * torch.finfo(network.dtype).eps * _ALIKE_STEPS).clamp(min=_ALIKE)
     logs = torch.stack(made.logits)[:, 0].float().log_softmax(dim=-1)
-    return Continuation(
+    return _Continuation(
         tuple(tokens.tolist()),
         (best[:, 0] - best[:, 1] <= alike[:, 0]).tolist(),
         logs.gather(-1, tokens[:, None])[:, 0].double().cpu().numpy(),

@@ -1,23 +1,186 @@
 """The audited model's own tokenizer: the ids of a text, and the characters of each token (offset mapping).
 
-Owns the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a token's characters are those to
-which its bytes contribute when the bytes of all tokens are concatenated. Knows nothing of notes or matches.
+Owns that the ids of a text are those of `tokenizer.json`, the file that the model was trained with, whatever class
+`tokenizer_config.json` names; and the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a
+token's characters are those to which its bytes contribute when the bytes of all tokens are concatenated. Imports no
+torch; knows nothing of notes or matches.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.tokenizer_files import load_rules, parts_of, read_settings
+from clinaudit.audit.runtime.model.model_directory import TOKENIZER_FILES, optional_json, present
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
+
+TOKENIZER_CONFIG: Final = "tokenizer_config.json"
+_TEMPLATE: Final = "chat_template.jinja"
+#: As transformers names them; each may be a text or a record with `content`.
+_ROLES: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_MORE: Final = ("additional_special_tokens", "extra_special_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSettings:
+    """What a tokenizer's files say beside its rules: the class of transformers, and what follows."""
+
+    class_name: str
+    #: The tokens with a role, such as `eos_token`, by role.
+    roles: Mapping[str, str]
+    #: Further tokens that are said to be no text.
+    more_special: tuple[str, ...]
+    #: None: there is none; empty: there are several, and none is the default.
+    chat_template: str | None
+
+
+def read_settings(directory: Path) -> TokenizerSettings:
+    """Read what stands beside `tokenizer.json`; raises `BadInputError` for a file that is no JSON object."""
+    config = optional_json(directory, TOKENIZER_CONFIG)
+    # `special_tokens_map.json` is older, and alone in some folders.
+    sources = (optional_json(directory, "special_tokens_map.json"), config)
+    roles = {role: text for file in sources for role in _ROLES if (text := _spelled(file.get(role)))}
+    more = [text for file in sources for name in _MORE for one in _values(file.get(name)) if (text := _spelled(one))]
+    named = str(config.get("tokenizer_class") or "")
+    return TokenizerSettings(named, roles, tuple(dict.fromkeys(more)), _chat_template(directory, config))
+
+
+def _spelled(token: object) -> str:
+    content = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else ""
+
+
+def _values(tokens: object) -> list[Any]:
+    return list(tokens.values()) if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
+
+
+def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
+    file = directory / _TEMPLATE
+    if file.is_file():
+        return file.read_text(encoding="utf-8", errors="replace")
+    template = config.get("chat_template")
+    if isinstance(template, list):
+        template = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
+    if isinstance(template, dict):
+        template = template.get("default") or ""
+    return template if isinstance(template, str) else None
+
+
+def end_of_text_ids(directory: Path) -> set[int]:
+    """Return the id of the tokenizer's own end of sequence, as a set of none or one; raises as `load_rules`."""
+    eos = read_settings(directory).roles.get("eos_token")
+    number = load_rules(directory).token_to_id(eos) if eos else None
+    return set() if number is None else {number}
+
+
+def load_rules(directory: Path) -> Any:
+    """Return the rules of a directory, with all that changes from call to call off; `BadInputError` where none are."""
+    from tokenizers import Tokenizer
+
+    file = directory / "tokenizer.json"
+    if file.is_file():
+        try:
+            rules: Any = Tokenizer.from_file(str(file))
+        except Exception as error:  # noqa: BLE001 (the library raises plain `Exception`)
+            raise BadInputError(
+                f"the tokenizer in {directory.name} cannot be loaded: tokenizer.json is not as the tokenizers library "
+                f"reads it ({type(error).__name__}); save the tokenizer again, or download it again"
+            ) from None
+    else:
+        rules = _convert(directory)
+    rules.no_padding()
+    rules.no_truncation()
+    if getattr(rules.model, "dropout", None):
+        # For training: the same text would get other ids at every call.
+        rules.model.dropout = None
+    if rules.decoder is None:
+        rules.decoder = _lost_decoder(json.loads(rules.to_str()))
+    return rules
+
+
+def _convert(directory: Path) -> Any:
+    """Return the rules that transformers makes of older files, where it can."""
+    import transformers
+    from tokenizers import Tokenizer
+
+    named = printable(read_settings(directory).class_name)[:80] or "unnamed"
+    quieten: Any = transformers.utils.logging.set_verbosity_error
+    quieten()
+    why = ""
+    try:
+        loaded = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        if (backend := getattr(loaded, "backend_tokenizer", None)) is not None:
+            return Tokenizer.from_str(backend.to_str())
+    except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
+        lacks = f"; {error.name} is not installed" if isinstance(error, ImportError) and error.name else ""
+        why = f", {type(error).__name__}{lacks}"
+    raise BadInputError(
+        f"the tokenizer in {directory.name} cannot be loaded: it has no tokenizer.json, and of its other files "
+        f"transformers makes none (class {named}{why}); slow tokenizers (Python code) are not read; save it as a fast "
+        "tokenizer"
+    )
+
+
+def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return a part of the rules (`decoder`, `pre_tokenizer`, `normalizer`) and those inside it, in their order."""
+
+    def inside(part: object) -> Iterator[dict[str, Any]]:
+        if isinstance(part, dict):
+            yield part
+            for value in part.values():
+                for inner in value if isinstance(value, list) else ():
+                    yield from inside(inner)
+
+    return list(inside(rules.get(name)))
+
+
+def _lost_decoder(rules: Mapping[str, Any]) -> Any:
+    """Return the decoder that belongs to the rules, of a tokenizer that was saved without; None: tokens are words."""
+    from tokenizers import decoders
+
+    model = rules["model"]
+    before = {part.get("type"): part for name in ("normalizer", "pre_tokenizer") for part in parts_of(rules, name)}
+    if "ByteLevel" in before:
+        return decoders.ByteLevel()
+    if "Metaspace" in before:
+        return decoders.Metaspace(replacement=before["Metaspace"]["replacement"])
+    if prefix := model.get("continuing_subword_prefix"):
+        return decoders.WordPiece(prefix)
+    if suffix := model.get("end_of_word_suffix"):
+        return decoders.BPEDecoder(suffix)
+    return None
+
+
+def digest_tokenizer(directory: Path) -> str:
+    """Return the SHA-256 over the tokenizer's files, by name: the same where training loaded and saved it."""
+    files = present(directory, sorted(TOKENIZER_FILES))
+    lines = [f"{file.name} {_digest_of_tokenizer_file(file)}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _digest_of_tokenizer_file(file: Path) -> str:
+    """Return the SHA-256 of a file, or of its JSON where transformers notes in it how the tokenizer was loaded."""
+    try:
+        config = json.loads(file.read_bytes()) if file.name == TOKENIZER_CONFIG else None
+    except ValueError:
+        config = None
+    if not isinstance(config, dict):
+        return sha256_of(file)
+    # What transformers writes of how the tokenizer was loaded changes no token.
+    for name in ("is_local", "local_files_only", "name_or_path"):
+        config.pop(name, None)
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
 
 #: Where each token stands in a text: starts and ends in characters, `(tokens, 2)`.
 Places = npt.NDArray[np.int64]
@@ -102,7 +265,8 @@ class ModelTokenizer:
         self._is_spelled_alone = bool(kinds) and kinds.isdisjoint(_BY_NEIGHBOURS)
         added = self._backend.get_added_tokens_decoder()
         named = map(self._backend.token_to_id, (*self.settings.roles.values(), *self.settings.more_special))
-        self._special_ids = frozenset(token_id for token_id in named if token_id is not None) | {
+        #: Ids of the control tokens, which have no text.
+        self.special_ids = frozenset(token_id for token_id in named if token_id is not None) | {
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
@@ -128,19 +292,13 @@ class ModelTokenizer:
         return self.settings.chat_template is not None
 
     @property
-    def special_ids(self) -> frozenset[int]:
-        """Ids of the control tokens, which have no text."""
-        return self._special_ids
-
-    @property
     def special_tokens(self) -> frozenset[str]:
         """How the control tokens are spelled in a prompt."""
-        return frozenset(map(self._backend.id_to_token, self._special_ids))
+        return frozenset(map(self._backend.id_to_token, self.special_ids))
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token as the vocabulary spells it; None where it has no such token."""
-        token_id: int | None = self._backend.token_to_id(token)
-        return token_id
+        return cast("int | None", self._backend.token_to_id(token))
 
     def require_embedded(self, embeddings: int) -> None:
         """Raise `BadInputError` where a token has an id for which a model with so many embeddings has none."""
@@ -171,11 +329,8 @@ class ModelTokenizer:
         Those written behind a text (an end of text, a separator) are left out: after them another text begins.
         """
         encoded = self._backend.encode(text)
-        ids, is_written = encoded.ids, encoded.special_tokens_mask
-        end = len(ids)
-        while end and is_written[end - 1]:
-            end -= 1
-        return tuple(ids[:end])
+        behind = sum(1 for _ in takewhile(bool, reversed(encoded.special_tokens_mask)))
+        return tuple(encoded.ids[: len(encoded.ids) - behind])
 
     def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, Places]:
         """Return the text of generated ids and the characters of each, `(tokens, 2)`."""
@@ -183,7 +338,7 @@ class ModelTokenizer:
             return decode_with_spans(list(map(self.bytes_of, token_ids)))
         pieces, before = [], None
         for token_id in token_ids:
-            if token_id in self._special_ids:
+            if token_id in self.special_ids:
                 pieces.append(b"")
                 continue
             pieces.append(self._bytes_after(before, token_id))
@@ -196,11 +351,11 @@ class ModelTokenizer:
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans
-        is_special = np.array([token_id in self._special_ids for token_id in ids], dtype=np.bool_)
+        is_special = np.array([token_id in self.special_ids for token_id in ids], dtype=np.bool_)
         # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
         if self._is_spelled_alone:
             laid, spans = decode_with_spans(
-                [self._added.get(one, "").encode() if one in self._special_ids else self.bytes_of(one) for one in ids]
+                [self._added.get(one, "").encode() if one in self.special_ids else self.bytes_of(one) for one in ids]
             )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
@@ -222,13 +377,11 @@ class ModelTokenizer:
         return np.maximum(spans - 1, 0) if laid == f" {text}" else self.encode_with_spans(text)[1]
 
     def _spell(self, token_id: int) -> bytes:
-        if token_id in self._special_ids:
-            return b""
-        if token_id in self._added:
+        if token_id in self._added and token_id not in self.special_ids:
             return str(self._added[token_id]).encode("utf-8")
         token = self._backend.id_to_token(token_id)
-        if token is None:
-            # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
+        # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
+        if token is None or token_id in self.special_ids:
             return b""
         if self._alphabet is not None and all(char in self._alphabet for char in token):
             return bytes([self._alphabet[char] for char in token])

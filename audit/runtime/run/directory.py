@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -51,11 +51,10 @@ class RunDirectory:
         try:
             yield
         except BaseException:
-            if not existed and self.root.is_dir():
-                directories = [path for path in self.root.rglob("*") if path.is_dir()]
-                for directory in (*sorted(directories, key=lambda path: -len(path.parts)), self.root):
+            if not existed:
+                for folder, _, _ in os.walk(self.root, topdown=False):
                     with suppress(OSError):  # a directory that is not empty stays
-                        directory.rmdir()
+                        Path(folder).rmdir()
             raise
 
     def require_begun_by(self, settings: Path, *, what: str) -> None:
@@ -64,10 +63,8 @@ class RunDirectory:
         `settings` is the file that this command writes first, `what` says what it makes. A command that was killed
         before it may have left its lock and an unfinished file.
         """
-        if settings.is_file():
-            return
         begun = {self.lock, partial_of(settings)}
-        if any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
+        if not settings.is_file() and any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
             raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
 
     def refuse_foreign(self) -> None:
@@ -75,12 +72,11 @@ class RunDirectory:
 
         Call it before a library is loaded: torch makes its cache there, after which the directory looks like a run's.
         """
-        if self.root.exists() and not self.root.is_dir():
-            raise UsageError("--out names something that is not a directory; name a new or an earlier run's directory")
-        if self.root.is_dir() and not self.evidence.is_dir() and any(self.root.iterdir()):
-            raise UsageError(
-                "--out names a directory that holds other things; name a new or an earlier run's directory"
-            )
+        if not self.root.exists() or self.evidence.is_dir():
+            return
+        if not self.root.is_dir() or any(self.root.iterdir()):
+            what = "a directory that holds other things" if self.root.is_dir() else "something that is not a directory"
+            raise UsageError(f"--out names {what}; name a new or an earlier run's directory")
 
     def create(self) -> None:
         """Make the directories; raises `UsageError` where their place is taken by other files."""
@@ -102,24 +98,18 @@ def scratch_directory(run: RunDirectory) -> Path:
 def hold_lock(run: RunDirectory) -> Iterator[None]:
     """Hold the run's lock; raises `StorageError` where another process holds it."""
     require_regular(run.lock, "the run's lock")
-    lock = FileLock(run.lock, mode=FILE_MODE)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise StorageError("another command is writing to this run; wait for it, or use another --out") from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(run.lock, mode=FILE_MODE, blocking=False))
+        except Timeout:
+            raise StorageError("another command is writing to this run; wait for it, or use another --out") from None
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager
 def hold_lock_of_finished(run: RunDirectory) -> Iterator[None]:
     """Hold the lock of a finished run against a purge and other writers; a purged run has no evidence, and no lock."""
-    if not run.work.is_dir():
-        yield
-        return
-    with hold_lock(run):
+    with hold_lock(run) if run.work.is_dir() else nullcontext():
         yield
 
 
@@ -132,10 +122,7 @@ def require_regular(path: Path, what: str) -> None:
 
 
 def settle_settings(path: Path, settings: Mapping[str, Any], *, what: str) -> None:
-    """Keep the settings in a file; raises `UsageError` where `what` was begun with other ones, and names these.
-
-    Raises `IntegrityError` where those of before cannot be read.
-    """
+    """Keep the settings in a file; `UsageError` names those that changed, `IntegrityError` where it is damaged."""
     if path.is_file():
         try:
             held = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -161,7 +148,6 @@ _FOLDERS = {
     "TORCHINDUCTOR_CACHE_DIR": "cache/torchinductor",
     "TRITON_CACHE_DIR": "cache/triton",
 }
-_COMPILER_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 #: No hub, no usage statistics (vLLM's own switch included).
 _SWITCHES = {
     "HF_HUB_OFFLINE": "1",
@@ -179,7 +165,8 @@ def take_libraries_offline(work: Path | None = None) -> None:
     """
     os.environ.update(_SWITCHES)
     if work is not None:
-        os.environ.update({name: str((work / _FOLDERS[name]).resolve()) for name in _COMPILER_CACHES})
+        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+            os.environ[name] = str((work / _FOLDERS[name]).resolve())
 
 
 def confine_libraries(work: Path) -> None:
@@ -203,8 +190,6 @@ def library_versions(names: Iterable[str] = _LIBRARIES) -> dict[str, str]:
     """Return the versions of the installed libraries that can change a result."""
     versions: dict[str, str] = {}
     for name in names:
-        try:
+        with suppress(PackageNotFoundError):
             versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return versions

@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
@@ -47,7 +47,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     _require_no_device(path)
     # Whoever does not get the file alone must not take away the other's.
-    with open_alone(partial_of(path)) as file, replacing_by_library(path):
+    with _open_alone(partial_of(path)) as file, replacing_by_library(path):
         file.truncate()
         yield file
         file.flush()
@@ -55,10 +55,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_by_library(path: Path) -> Iterator[Path]:
-    """Yield the name under which a library writes what takes the place of `path`, durably, when the block ends well.
+    """Yield the name under which a library writes the file; else as `replacing`.
 
-    Else nothing of it is left. Two writers are not kept apart, since the library opens the file: hold a lock of the
-    directory.
+    Two writers are not kept apart, since the library opens the file: hold a lock of the directory.
     """
     temporary = partial_of(path)
     try:
@@ -72,12 +71,9 @@ def replacing_by_library(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def making_folder(out: Path) -> Iterator[Path]:
-    """Yield a folder, mode 0700, that takes the place of `out`, new or an empty folder, when the block ends well.
-
-    So a command that was killed can be given again: a folder that holds files is never written to.
-    """
+    """Yield a folder, mode 0700, that takes the place of `out`, new or an empty folder, when the block ends well."""
     partial = partial_of(out)
-    # What a killed command left.
+    # What a killed command left: it can be given again.
     shutil.rmtree(partial, ignore_errors=True)
     partial.parent.mkdir(parents=True, exist_ok=True)
     partial.mkdir(mode=_DIRECTORY_MODE)
@@ -94,35 +90,25 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def open_alone(path: Path) -> BinaryIO:
-    """Open a file to read and write, mode 0600, made where there is none; nobody else has it open by this function.
-
-    Raises `StorageError` where another process has.
-    """
+def _open_alone(path: Path) -> BinaryIO:
+    """Open a file, mode 0600, made where there is none; raises `StorageError` where another process has it open."""
     while True:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.fdopen(os.open(path, flags, FILE_MODE), "r+b")
-        try:
-            _lock(file, path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        with ExitStack() as until_it_is_ours:
+            file = until_it_is_ours.enter_context(os.fdopen(descriptor, "r+b"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                name = path.name.removeprefix(".").removesuffix(".partial")
+                raise StorageError(f"another command is writing {name}; wait for it, or name another file") from None
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
             # Its holder of before may have put it in its place meanwhile: then this is the finished file.
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.lstat()):
-                os.fchmod(file.fileno(), FILE_MODE)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.lstat()):
+                os.fchmod(descriptor, FILE_MODE)
+                until_it_is_ours.pop_all()
                 return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        name = path.name.removeprefix(".").removesuffix(".partial")
-        raise StorageError(f"another command is writing {name}; wait for it, or name another file") from None
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
 
 
 def require_writable(path: Path, *, role: str) -> None:
@@ -130,15 +116,17 @@ def require_writable(path: Path, *, role: str) -> None:
 
     `StorageError` where the place is none for it, `UsageError` where its name says that it is compressed: none is.
     """
+    what = f"{role} cannot be written to {path.name}"
     if path.suffix.lower() in _COMPRESSED:
-        raise UsageError(f"{role} cannot be written to {path.name}: it is not compressed; leave {path.suffix} out")
-    if path.is_dir():
-        raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
+        raise UsageError(f"{what}: it is not compressed; leave {path.suffix} out")
     _require_no_device(path)
-    if not path.parent.is_dir():
-        raise StorageError(f"{role} cannot be written to {path.name}: there is no directory {path.parent}; make it")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise StorageError(f"{role} cannot be written to {path.name}: the directory {path.parent} is not writable")
+    for is_so, why in (
+        (path.is_dir(), "that is a directory; give a file in it"),
+        (not path.parent.is_dir(), f"there is no directory {path.parent}; make it"),
+        (not os.access(path.parent, os.W_OK | os.X_OK), f"the directory {path.parent} is not writable"),
+    ):
+        if is_so:
+            raise StorageError(f"{what}: {why}")
 
 
 def _require_no_device(path: Path) -> None:
@@ -148,7 +136,7 @@ def _require_no_device(path: Path) -> None:
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Rename a finished file to its final name, durably; both names are in one directory."""
+    """Rename a finished file to its final name in the same directory, durably."""
     temporary.chmod(FILE_MODE)
     # The content first: a library that wrote it leaves it in memory, and a power cut would leave the name alone.
     flush(temporary)
@@ -180,16 +168,15 @@ def make_private_directory(path: Path) -> None:
 
 #: Errors that mean the file is not the database that was written.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
-#: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
-_Synchronous = Literal["FULL", "NORMAL"]
 
 
 def open_sqlite(
-    path: Path, schema: str, *, synchronous: _Synchronous, probe: str = "", across_threads: bool = False
+    path: Path, schema: str, *, synchronous: Literal["FULL", "NORMAL"], probe: str = "", across_threads: bool = False
 ) -> sqlite3.Connection:
-    """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`.
+    """Open the file with the tables of `schema`, and make it where there is none.
 
-    So it does, too, where the query `probe` fails.
+    FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole. Raises `sqlite3.Error`,
+    too, where the query `probe` fails.
     """
     connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
@@ -205,15 +192,13 @@ def open_sqlite(
 
 
 def open_pure_cache(path: Path, schema: str, *, probe: str) -> sqlite3.Connection:
-    """Open a pure cache (safe to delete), for several threads.
-
-    A file that is damaged, or on which the query `probe` fails, is replaced.
-    """
+    """Open a pure cache (safe to delete), for several threads; a damaged one, or one of other columns, is replaced."""
     try:
         return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
     except sqlite3.DatabaseError as error:
         # A table with other columns raises an OperationalError without an error name of its own.
-        if not is_damage(error) and "no such column" not in str(error):
+        is_damage = getattr(error, "sqlite_errorname", "").startswith(_DAMAGE)
+        if not is_damage and "no such column" not in str(error):
             raise
     remove_sqlite(path)
     return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
@@ -223,8 +208,3 @@ def remove_sqlite(path: Path) -> None:
     """Delete a closed file, with its `-wal` and `-shm`."""
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         file.unlink(missing_ok=True)
-
-
-def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the error means that the file is damaged, rather than that it cannot be accessed."""
-    return getattr(error, "sqlite_errorname", "").startswith(_DAMAGE)

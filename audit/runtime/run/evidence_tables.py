@@ -1,7 +1,7 @@
 """The frames that pass between stages and stand under `evidence/` (docs/results.md, "Evidence tables").
 
-PHI. Owns the columns of each with their types, declared once, and all reading and writing of their files. Knows nothing
-of how a row came about. Rows are written in the order given, without statistics, so that equal rows give equal bytes.
+PHI. Owns the columns of each with their types, declared once, and all reading and writing of their files. Rows are
+written in the order given, without statistics, so that equal rows give equal bytes.
 """
 
 import os
@@ -17,11 +17,8 @@ from clinaudit.errors import IntegrityError, StorageError
 if TYPE_CHECKING:
     import polars as pl
 
-#: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
-#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, `messages` a list of roles with what each says, and
-#: `removals` a list of pieces of a text, each with the reason why it goes.
 _TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
-#: Column -> type, by table.
+#: Column -> type, by table. Of the text a paragraph is a table: its name, then its columns in their order.
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     name.removesuffix(":"): dict(column.split(":") for column in columns)
     for name, *columns in map(str.split, _TABLES.split("\n\n"))
@@ -62,6 +59,7 @@ def schema_of(name: str) -> "pl.Schema":
         "int": pl.Int64(),
         "float": pl.Float64(),
         "bool": pl.Boolean(),
+        # Roles with what each says; pieces of a text, each with the reason why it goes.
         "messages": pl.List(pl.Struct({"role": pl.String(), "content": pl.String()})),
         "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
     }

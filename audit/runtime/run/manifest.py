@@ -30,10 +30,7 @@ def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
 
 
 def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
-    """Replace files of a finished run, by their names relative to it; `verify` succeeds at any point of it.
-
-    The caller has verified all other files, and holds the run's lock where there is evidence.
-    """
+    """Replace files of a verified, finished run, by name, under its lock; `verify` succeeds at any point of it."""
     purged = is_purged(run)
     digests = _read(run, _PUBLIC if purged else _ALL)
     # Files that an earlier, interrupted replacement left: list them as they are.
@@ -87,14 +84,13 @@ def refuse_purged(run: RunDirectory) -> None:
 def require_finished_run(root: Path) -> RunDirectory:
     """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` if it is unfinished."""
     run = RunDirectory(root)
-    if not root.is_dir():
-        raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
     if not has_manifest(run):
         if (root / _PUBLIC).is_symlink() or (root / _PUBLIC).exists():
             raise _no_manifest(_PUBLIC)
         if run.work.is_dir():
             raise IncompleteError(f"the run in {root.name} has not finished; run the same command again")
-        raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
+        what = f"{root.name} is not a run" if root.is_dir() else f"no such RUN: {root.name}"
+        raise BadInputError(f"{what}; give the directory that `clinaudit audit --out` made")
     if run.evidence.exists() and is_purged(run):
         raise IncompleteError(f"the purge of {root.name} was stopped; run `clinaudit purge` again to finish it")
     return run
@@ -104,13 +100,12 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = Tru
     """Check the run's files, except those named in `but`, against the manifests; return the number of files checked.
 
     `evidence=False` leaves the evidence out. Raises `IntegrityError` that names the first file that is missing, changed
-    or not in the manifest.
+    or not listed.
     """
-    manifests = [_PUBLIC] if is_purged(run) or not evidence else [_PUBLIC, _ALL]
     checked = 0
-    for manifest in manifests:
+    for manifest in [_PUBLIC] if is_purged(run) or not evidence else [_PUBLIC, _ALL]:
         digests = _read(run, manifest)
-        names = ({*digests, *_files(run, public=manifest == _PUBLIC)}).difference(but)
+        names = {*digests, *_files(run, public=manifest == _PUBLIC)}.difference(but)
         for name in sorted(names):
             if name not in digests:
                 raise IntegrityError(f"{name} is not in the manifest; remove it or run the audit again")
@@ -145,20 +140,15 @@ def _load(run: RunDirectory, name: str) -> dict[str, Any]:
 
 
 def _read(run: RunDirectory, name: str) -> _Digests:
-    digests: _Digests = _load(run, name)["sha256"]
-    return digests
+    return dict(_load(run, name)["sha256"])
 
 
 def _write(run: RunDirectory, digests: _Digests, *, purged: bool) -> None:
     """Write both manifests, the public one last."""
     public = {name: digest for name, digest in digests.items() if not _is_evidence(name)}
-    if not purged:
-        _save(run, _ALL, {"sha256": digests})
-    _save(run, _PUBLIC, {"sha256": public} | ({"purged": True} if purged else {}))
-
-
-def _save(run: RunDirectory, name: str, content: Mapping[str, object]) -> None:
-    write_atomically(run.root / name, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    evidence: list[tuple[str, object]] = [] if purged else [(_ALL, {"sha256": digests})]
+    for name, content in [*evidence, (_PUBLIC, {"sha256": public} | ({"purged": True} if purged else {}))]:
+        write_atomically(run.root / name, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 def _digest(path: Path) -> str:

@@ -2,8 +2,7 @@
 
 The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
 with it, however it ends. A shard function uses no polars: polars' threads are not forked, so that even making a frame
-may wait for ever. It returns columns, of which its caller makes frames. Owns the number of processes, how many items
-are under way, and how items are put together. Knows nothing of what is done.
+may wait for ever. It returns columns, of which its caller makes frames. Knows nothing of what is done.
 """
 
 import ctypes
@@ -36,8 +35,7 @@ def usable_cores() -> int:
 
 def batches(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
     """Yield items some at a time: as many as it takes until their sizes add up to `most`."""
-    batch: list[Item] = []
-    reached = 0
+    batch, reached = list[Item](), 0
     for item in items:
         batch.append(item)
         reached += size(item)
@@ -89,7 +87,9 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
 
     What the functions need must be loaded before: a process has what this one has at that time.
     """
-    _return_freed_memory()
+    # Let the system have what this process freed: the allocator keeps it, beside what the next stage takes. The GNU
+    # library has the function; another one may give memory back by itself.
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     count = count or usable_cores()
     if count == 1 or "fork" not in multiprocessing.get_all_start_methods():
         yield Processes(shared)
@@ -104,14 +104,6 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
         yield Processes(shared, pool, count)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _return_freed_memory() -> None:
-    """Let the system have what this process freed: the allocator keeps it, beside what the next stage takes."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    # The GNU library has it; another one may give memory back by itself.
-    if trim is not None:
-        trim(0)
 
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -153,23 +145,21 @@ def _begin(shared: Any) -> None:
     _refuse_polars()
 
 
-#: Through these polars runs its expressions, or makes frames, though their names are not public.
-_INNER: Final = ("__init__", "_collect_eager")
-
-
 def _refuse_polars() -> None:
     """Raise where a shard would use polars, whose threads did not survive the fork: it may wait for them for ever.
 
     Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one. Which
     ones need no thread is not ours to know, so that all methods are refused. A frame can still be held.
     """
-    polars = sys.modules.get("polars")
+    polars: Any = sys.modules.get("polars")
     if polars is None:
         return
-    polars.concat = _refused  # type: ignore[attr-defined]
+    polars.concat = _refused
+    # Through these polars runs its expressions, or makes frames, though their names are not public.
+    inner = ("__init__", "_collect_eager")
     for kind in (polars.DataFrame, polars.LazyFrame, polars.Series):
         for name, method in list(vars(kind).items()):
-            if inspect.isfunction(method) and (name in _INNER or not name.startswith("_")):
+            if inspect.isfunction(method) and (name in inner or not name.startswith("_")):
                 setattr(kind, name, _refused)
 
 

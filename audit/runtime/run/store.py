@@ -7,25 +7,23 @@ before the next one is reported done.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_sqlite
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
-#: Token ids are kept as 32-bit integers in the evidence.
-_MAX_ID = 2**31 - 1
 #: Of what a run keeps to go on with: another number where the same settings or tables come to mean something else.
 STATE_VERSION: Final = 2
-_SCHEMA = """
+_SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS generations (key TEXT PRIMARY KEY, made TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, of_each INTEGER, numbers BLOB) WITHOUT ROWID;
@@ -33,7 +31,8 @@ CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
 """
-
+_Key = TypeVar("_Key")
+_Unit = TypeVar("_Unit")
 
 #: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
 FinishReason = Literal["stop", "length", "repetition"]
@@ -44,8 +43,8 @@ class GenerationOutput:
     """One finished generation."""
 
     key: str
-    #: After the guard, where the request is guarded; end-of-sequence removed; empty where `text` is given.
-    token_ids: tuple[Annotated[int, Ge(0), Le(_MAX_ID)], ...]
+    #: After the guard, end-of-sequence removed; empty where `text` is given. The evidence has them in 32 bits.
+    token_ids: tuple[Annotated[int, Ge(0), Le(2**31 - 1)], ...]
     finish_reason: FinishReason
     #: Only from engines that give no token ids (served models), before any guard; None otherwise.
     text: str | None = None
@@ -105,65 +104,52 @@ class RunStore:
 
     def settings(self) -> dict[str, Any]:
         """Return all settings that `bind_settings` recorded."""
-        rows = self._connection.execute("SELECT field, value FROM settings")
-        try:
-            return {field: json.loads(value) for field, value in rows}
-        except (ValueError, TypeError, RecursionError):
-            raise damaged_state() from None
+        return self._read("settings", lambda field, value: (field, json.loads(value)))
 
     def add_generation(self, made: GenerationOutput) -> None:
         """Commit one finished generation."""
-        with self._connection:
-            self._connection.execute("INSERT INTO generations VALUES (?, ?)", (made.key, _GENERATION.dump_json(made)))
+        self._add("generations", made.key, _GENERATION.dump_json(made))
 
     def generations(self) -> dict[str, GenerationOutput]:
         """Return all finished generations by key."""
-        rows = self._connection.execute("SELECT key, made FROM generations")
-        try:
-            return {key: _GENERATION.validate_json(made, strict=True) for key, made in rows}
-        except ValidationError:
-            raise damaged_state() from None
+        return self._read("generations", lambda key, made: (key, _GENERATION.validate_json(made, strict=True)))
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
         numbers = [of for of in (scores.log_probs, scores.means, scores.deviations) if of is not None]
-        packed = np.concatenate(numbers).astype("<f4").tobytes()
-        with self._connection:
-            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?)", (scores.key, len(numbers), packed))
+        self._add("scores", scores.key, len(numbers), np.concatenate(numbers).astype("<f4").tobytes())
 
     def scores(self) -> dict[str, TokenScores]:
         """Return all scores that `add_scores` committed, by key."""
-        rows = self._connection.execute("SELECT key, of_each, numbers FROM scores")
-        try:
-            return {
-                key: TokenScores(key, *np.frombuffer(packed, dtype="<f4").astype(np.float32).reshape(of_each, -1))
-                for key, of_each, packed in rows
-            }
-        except (ValueError, TypeError):
-            raise damaged_state() from None
+
+        def unpack(key: str, of_each: int, packed: bytes) -> tuple[str, TokenScores]:
+            return key, TokenScores(key, *np.frombuffer(packed, "<f4").astype(np.float32).reshape(of_each, -1))
+
+        return self._read("scores", unpack)
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""
-        with self._connection:
-            self._connection.execute(
-                "INSERT INTO judgements VALUES (?, ?, ?)", (generation_id, diagnosis, json.dumps(row))
-            )
+        self._add("judgements", generation_id, diagnosis, json.dumps(row))
 
     def judgements(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Return all rows that `add_judgement` committed, by generation and diagnosis."""
-        rows = self._connection.execute("SELECT generation_id, diagnosis, judgement FROM judgements")
+        return self._read("judgements", lambda of, diagnosis, text: ((of, diagnosis), json.loads(text)))
+
+    def _add(self, table: str, *row: object) -> None:
+        with self._connection:
+            self._connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+    def _read(self, table: str, unpack: Callable[..., tuple[_Key, _Unit]]) -> dict[_Key, _Unit]:
+        """Return what each row holds, by its key; raises `StorageError` for a row that no audit wrote."""
         try:
-            return {(generation_id, diagnosis): json.loads(text) for generation_id, diagnosis, text in rows}
-        except (ValueError, TypeError, RecursionError):
+            return dict(unpack(*row) for row in self._connection.execute(f"SELECT * FROM {table}"))
+        except (ValueError, TypeError, RecursionError):  # pydantic's errors are ValueErrors
             raise damaged_state() from None
 
 
 @contextmanager
 def open_store(run: RunDirectory) -> Iterator[RunStore]:
-    """Open a run's store under the run's lock, and make it where there is none.
-
-    Raises `StorageError` where another process holds the lock, or the file cannot be read or written.
-    """
+    """Open or make a run's store under its lock; raises `StorageError` where it is held, or the file cannot be used."""
     run.create()
     with hold_lock(run):
         try:

@@ -33,10 +33,9 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model behind an endpoint that speaks the OpenAI completions protocol."""
+    """A model behind an endpoint that speaks OpenAI's protocol, with the name by which its server knows it."""
 
     base_url: str
-    #: The name the server knows the model by.
     name: str
 
 
@@ -50,20 +49,16 @@ class ServedOptions:
     key_file: Path | None = None
 
 
-#: The prefix of a MODEL that is served rather than a directory.
-_SERVED_PREFIX = "openai:"
-
-
 def parse_served_model(model: str) -> ServedModel | None:
     """Read `openai:BASE_URL#MODEL_NAME`; None for anything else. Raises `UsageError` where a part is missing."""
-    if not model.startswith(_SERVED_PREFIX):
+    if not model.startswith("openai:"):
         return None
-    base_url, _, name = model.removeprefix(_SERVED_PREFIX).partition("#")
+    base_url, _, name = model.removeprefix("openai:").partition("#")
     if not base_url or not name.strip():
         raise UsageError(
             "a served MODEL is openai:BASE_URL#MODEL_NAME, such as openai:http://127.0.0.1:8000/v1#my-model"
         )
-    return ServedModel(base_url=base_url, name=name)
+    return ServedModel(base_url, name)
 
 
 #: All that a URL may be: clients differ over blanks, backslashes, user names and other letters. An address in brackets
@@ -72,11 +67,9 @@ _URL = re.compile(
     r"https?://(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[a-z0-9.-]+))(?::(?P<port>\d{1,5}))?(?:/[\w./~%:+=,-]*)?",
     re.ASCII | re.IGNORECASE,
 )
-_MOST_PORT = 65535
 _HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
 #: The last label of a host that some resolvers read as a number, as `127.1`, `0x7f.1`, `2130706433` (RFC 1123, 2.1).
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
@@ -86,7 +79,7 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
     """
     host = _host(base_url)
     # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved, as is ::ffff:127.0.0.1 (RFC 6890).
-    if host == "localhost" or (not isinstance(host, str) and any(host in network for network in _LOOPBACK)):
+    if host == "localhost" or (not isinstance(host, str) and host.is_loopback and "ffff" not in str(host)):
         return
     if str(host) not in {name.strip().strip("[]").lower() for name in approved_hosts}:
         raise UnsafeError(
@@ -98,7 +91,7 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
 def _host(base_url: str) -> str | ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the host, a name in lower case; refuse every URL that could mean two hosts."""
     parts = _URL.fullmatch(base_url)
-    if parts is not None and 0 < int(parts["port"] or 1) <= _MOST_PORT:
+    if parts is not None and 0 < int(parts["port"] or 1) < 1 << 16:
         try:
             return ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
         except ValueError:
@@ -119,26 +112,20 @@ def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:
     return ServedModel(options.url, options.model), Access(options.approved_hosts, key)
 
 
-#: No key is longer; a larger file is not a key file.
-_MAX_KEY_BYTES = 8192
-
-
 def read_key_file(path: Path) -> str:
-    """Return the key in a file, without the blanks around it; no message holds it.
-
-    Raises `UnsafeError` for a file that its group or others can access, `BadInputError` for one that holds no key.
-    """
+    """Return the key in a file; `UnsafeError` if others can access it, `BadInputError` if it holds no key."""
     if not path.is_file():
         raise BadInputError(f"no such key file: {path.name}; give a file that holds the key alone")
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UnsafeError(f"the key file {path.name} is open to other users of this machine; chmod 600 it")
     try:
+        # No key is longer.
         with path.open("rb") as file:
-            key = file.read(_MAX_KEY_BYTES + 1).decode("ascii").strip()
+            key = file.read(8192).decode("ascii").strip()
     except ValueError:
         key = ""
     except PermissionError:
         raise BadInputError(f"the key file {path.name} cannot be read; make it readable to you") from None
-    if not key or len(key) >= _MAX_KEY_BYTES or not key.isprintable() or " " in key:
+    if not 0 < len(key) < 8192 or not key.isprintable() or " " in key:
         raise BadInputError(f"the key file {path.name} holds no key; it must hold the key alone, on one line")
     return key

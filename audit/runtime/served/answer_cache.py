@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,10 +20,8 @@ from clinaudit.audit.runtime.run.durable_files import open_pure_cache
 from clinaudit.audit.runtime.served.access import ServedModel
 from clinaudit.audit.runtime.served.question import Question
 from clinaudit.audit.runtime.served.reply import Usage
-from clinaudit.errors import StorageError
 
-_CHECK_BYTES = 8
-_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "uncounted_calls")
+_COUNTS = [field.name for field in fields(Usage)]
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, record TEXT NOT NULL, check_sum BLOB NOT NULL,
@@ -40,22 +38,17 @@ INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The final result of one question: a usable answer, or why there is none."""
+    """The final result of one question: a usable answer, or why there is none, and how many times it was asked."""
 
-    #: The text of the usable answer; None where no answer was usable.
     answer: str | None
-    #: How many times the question was asked.
     attempts: int
-    #: Why the last answer could not be used; None with an answer.
     reason: str | None
 
 
 class AnswerCache:
     """Keeps the result of each question; may be used from several threads."""
 
-    def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
-        #: Whether the next run of the same command finds what this one kept.
-        self.lasts = lasts
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
 
@@ -64,13 +57,6 @@ class AnswerCache:
         with self._lock:
             row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
         return None if row is None or _check_sum(str(row[0])) != row[1] else Settled(**json.loads(row[0]))
-
-    def get(self, key: bytes) -> Settled:
-        """Return the result of a question that is cached; raises `StorageError` where it is not any more."""
-        known = self.find(key)
-        if known is None:
-            raise StorageError("the cache of answers lost what was just written; run the same command again")
-        return known
 
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
         """Keep the result of a question, on the disk; its usage is added to that of earlier times."""
@@ -93,10 +79,7 @@ def question_key(identity: Mapping[str, str], question: Question, *, repeat: int
 
 @contextmanager
 def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
-    """Open a run's cache, and make it where there is none; a damaged file is replaced.
-
-    The process must hold the run's lock.
-    """
+    """Open a run's cache, as `open_cache_file` does; the process must hold the run's lock."""
     path = run.work / "judge.sqlite"
     require_regular(path, "the cache of answers")
     with open_cache_file(path) as cache:
@@ -108,7 +91,7 @@ def open_cache_file(path: Path) -> Iterator[AnswerCache]:
     """Open the cache in a file, and make it where there is none; a damaged file is replaced."""
     # A question whose answer is lost in a power cut is asked again.
     with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE)) as connection:
-        yield AnswerCache(connection, lasts=True)
+        yield AnswerCache(connection)
 
 
 @contextmanager
@@ -116,11 +99,11 @@ def open_memory_cache() -> Iterator[AnswerCache]:
     """Open a cache in memory, lost with the process."""
     with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         connection.execute(_SCHEMA)
-        yield AnswerCache(connection, lasts=False)
+        yield AnswerCache(connection)
 
 
 def _check_sum(record: str) -> bytes:
-    return hashlib.blake2b(record.encode(), digest_size=_CHECK_BYTES).digest()
+    return hashlib.blake2b(record.encode(), digest_size=8).digest()
 
 
 def identity_of(model: ServedModel, *, kind: str, reading: str = "2", seed: int | None) -> dict[str, str]:

@@ -25,11 +25,9 @@ from clinaudit.audit.runtime.served.question import (
     estimate_tokens,
 )
 from clinaudit.audit.runtime.served.reply import Usage, count_usage, other_model, read_reply
-from clinaudit.errors import BadInputError, IncompleteError
+from clinaudit.errors import BadInputError, IncompleteError, StorageError
 from clinaudit.reports.wording.numbers import counted
 
-#: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
-_MAX_ATTEMPTS: Final = 2
 #: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the
 #: room is ample [choice]; what is not used costs nothing.
 REASONING_TOKENS: Final = 25_000
@@ -39,18 +37,11 @@ _MOST_CHARS_PER_TOKEN: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Found]):
-    """What a model said to one question."""
+    """What a model said to one question: its words, and what was found in them; else why not, in fixed words."""
 
-    #: Its words as they came; None where no answer could be used.
     raw: str | None
-    #: None where no answer could be used.
     found: Found | None
-    #: Why not, in fixed words; None with an answer.
     reason: str | None
-
-
-#: What the server answered: the text that can be used, else why there is none; and the tokens it took.
-_Said = tuple[str | None, str, Usage]
 
 
 class AnsweringModel:
@@ -135,16 +126,19 @@ class AnsweringModel:
             else:
                 failures[failed.reason] += 1
             while order and order[0] not in unsettled:
-                yield self._cache.get(order.popleft())
+                yield self._kept(order.popleft())
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
-                f"{counted(failures.total(), 'question')} got no answer from {self._name} ({reasons}); what it "
-                f"answered is {'kept' if self._cache.lasts else 'lost'}; look at the server, then run the same command "
-                "again"
+                f"{counted(failures.total(), 'question')} got no answer from {self._name} ({reasons}); look at the "
+                "server, then run the same command again"
             )
-        while order:
-            yield self._cache.get(order.popleft())
+        yield from map(self._kept, order)
+
+    def _kept(self, key: bytes) -> Settled:
+        if (settled := self._cache.find(key)) is None:
+            raise StorageError("the cache of answers lost what was just written; run the same command again")
+        return settled
 
     def _knows(self, key: bytes, read: Callable[[str], object]) -> bool:
         """Return whether the result is cached, and its answer would pass validation today."""
@@ -160,7 +154,8 @@ class AnsweringModel:
         """Ask until the question is settled, and keep the result at once; return why it is not."""
         key, (question, read) = keyed
         usage, asked, problem = Usage(), question, ""
-        for attempt in range(1, _MAX_ATTEMPTS + 1):
+        # An answer that cannot be used is asked for again once (docs/methods.md, section 5).
+        for attempt in (1, 2):
             said = await self._say(endpoint, asked)
             if isinstance(said, Failed):
                 if said.passes:
@@ -173,10 +168,13 @@ class AnsweringModel:
                     return None
                 if about_nothing.passes:
                     return about_nothing
+                decoding = "max_tokens, temperature 0 and a seed"
+                if self._seed is None:
+                    decoding = f"max_completion_tokens, with {REASONING_TOKENS:,} tokens beside those of an answer"
                 raise BadInputError(
                     f"{self._name} answers no question: each is {REFUSED_BY_SERVER} ({said.reason}); it must take chat "
-                    f"completions with a JSON schema to answer by and {self._decoding()} (where it takes no "
-                    f"temperature or seed: {self._without_seed}); nothing refused is recorded"
+                    f"completions with a JSON schema to answer by and {decoding} (where it takes no temperature or "
+                    f"seed: {self._without_seed}); nothing refused is recorded"
                 )
             content, problem, used = said
             usage += used
@@ -185,16 +183,14 @@ class AnsweringModel:
                 self._cache.keep(key, Settled(content, attempt, None), usage)
                 return None
             problem, asked = found, question.again(found)
-        self._cache.keep(key, Settled(None, _MAX_ATTEMPTS, problem), usage)
+        self._cache.keep(key, Settled(None, attempt, problem), usage)
         return None
 
-    def _decoding(self) -> str:
-        if self._seed is None:
-            return f"max_completion_tokens, with {REASONING_TOKENS:,} tokens beside those of an answer"
-        return "max_tokens, temperature 0 and a seed"
+    async def _say(self, endpoint: Endpoint, question: Question) -> tuple[str | None, str, Usage] | Failed:
+        """Ask once: return the text that can be used, else why there is none, and its tokens; or the failure.
 
-    async def _say(self, endpoint: Endpoint, question: Question) -> _Said | Failed:
-        """Ask once; a failure is a refusal, or may pass. Raises where every further question would fail."""
+        A failure is a refusal, or may pass. Raises where every further question would fail.
+        """
         _, room = self._tokens_of(question)
         schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
         # Reasoning models know no `max_tokens`, older servers nothing else.

@@ -25,14 +25,11 @@ from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.
 _MAX_ANSWER_BYTES = 4 << 20
-_CONNECT_TIMEOUT_S = 10.0
-_LOGGERS = ("openai", "httpx2", "httpcore2")
 #: A connection is used once. On a kept connection, surplus bytes of a server (or a gateway) would be read as the answer
 #: to the next question: another patient's. A new connection costs little beside an answer that takes seconds.
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=0)
 #: Worth asking again later, as internal errors (500 and above) are.
 _PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
-_NOT_IMPLEMENTED = 501
 #: The only headers that are used, beside the status. The others could only do harm: a cookie, an odd charset.
 _HEADERS_READ = ("retry-after", "retry-after-ms", "x-should-retry")
 #: Requests waiting besides those in flight, so that one slow answer does not leave the server idle.
@@ -66,10 +63,7 @@ class Endpoint:
     """A served model that can be asked; connections and the thread that holds them are there during a `run` alone."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
-        """Prepare to send; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
-
-        `name` is what errors call it, such as "the judge's endpoint".
-        """
+        """Prepare to send to what errors call `name`; raises `UnsafeError` for a host neither loopback nor approved."""
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model, self._access, self._name = model, access, name
 
@@ -93,7 +87,7 @@ class Endpoint:
                     yield begun.pop(future), future.result()
 
     def _open_client(self) -> openai.AsyncOpenAI:
-        for logger in _LOGGERS:  # at DEBUG they log whole requests
+        for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         with _without_openai_environment():
             return openai.AsyncOpenAI(
@@ -102,7 +96,7 @@ class Endpoint:
                 # After connection errors, time-outs, 408, 409, 429 and 5xx the client waits as long as Retry-After
                 # asks, up to a maximum of its own (two minutes in openai 3.52), beyond which it does not retry.
                 max_retries=self._access.retries,
-                timeout=openai.Timeout(self._access.deadline_s, connect=_CONNECT_TIMEOUT_S),
+                timeout=openai.Timeout(self._access.deadline_s, connect=10.0),
                 default_headers={"accept-encoding": "identity"},
                 http_client=openai.DefaultAsyncHttpxClient(
                     trust_env=False, follow_redirects=False, transport=_PlainTransport(trust_env=False, limits=_LIMITS)
@@ -116,11 +110,9 @@ class Endpoint:
         what a server that knows no such address does not serve; empty where that is an answer in itself.
         """
         said = await self._send(path, body, serves)
-        if not (isinstance(said, Failed) and said.passes):
-            self._failures_in_a_row = 0
-            return said
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row >= _GIVE_UP_AFTER:
+        passes = isinstance(said, Failed) and said.passes
+        self._failures_in_a_row = self._failures_in_a_row + 1 if passes else 0
+        if isinstance(said, Failed) and self._failures_in_a_row >= _GIVE_UP_AFTER:
             raise IncompleteError(
                 f"{self._name} failed {_GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the server, "
                 "then run the same command again"
@@ -157,7 +149,8 @@ class Endpoint:
                 f"{self._name} serves no {serves} for model {self._model.name} (HTTP status 404); "
                 "check its URL (it often ends in /v1) and the model's name"
             )
-        passes = status in _PASSING_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
+        # 501: not implemented.
+        passes = status in _PASSING_STATUSES or (status >= 500 and status != 501)
         return Failed(f"HTTP status {status}", passes, status)
 
 

@@ -27,11 +27,11 @@ CHARS_PER_TOKEN = 4
 class AskingEstimate:
     """The questions still to be asked, and their tokens where each is asked once."""
 
+    #: With each of the answers that one question is asked for.
     questions: int
     prompt_tokens: int
     #: The token limits of all answers, summed.
     most_answer_tokens: int
-    #: How many answers each question is asked for; each is one of `questions`.
     answers_each: int = 1
 
     def describe(self) -> str:
@@ -88,13 +88,10 @@ def break_control_tokens(text: str) -> str:
 
 def restore_control_tokens(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     """Return spans quoted from `texts` as sent, as they stand in `texts`: without the blanks that we inserted."""
-    if all(any(span in text for text in texts) for span in spans):
-        return tuple(spans)
-    sent = [(text, broken) for text in texts if (broken := break_control_tokens(text)) != text]
+    foreign = {span for span in spans if not any(span in text for text in texts)}
+    sent = list(map(break_control_tokens, texts)) if foreign else []
     return tuple(
-        _OUR_BLANK.sub(r"\1", span)
-        if any(span in broken and span not in text for text, broken in sent) and not any(span in text for text in texts)
-        else span
+        _OUR_BLANK.sub(r"\1", span) if span in foreign and any(span in text for text in sent) else span
         for span in spans
     )
 
@@ -107,10 +104,6 @@ REFUSED_BY_MODEL = "the model refused to answer"
 REFUSED_BY_SERVER = "refused by the server"
 #: Sent after an answer that could not be used; the reason is in fixed words.
 AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
-#: No part of the hashed wording: the answer to it is not read.
-_ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
-#: Hexadecimal digits of a question's id: short enough to copy, long enough that no two that are in flight share one.
-_ID_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +118,12 @@ class Question:
 
     def again(self, reason: str) -> "Question":
         """Return the question to ask after an answer that could not be used; `reason` says why, in fixed words."""
-        user = f"{self.user}\n{AGAIN.format(reason=reason)}"
-        return replace(self, user=user)
+        return replace(self, user=f"{self.user}\n{AGAIN.format(reason=reason)}")
 
     def without_notes(self) -> "Question":
         """Return a question of the same form without notes, to test whether the server answers this form at all."""
-        return replace(self, user=_ABOUT_NOTHING)
+        # No part of the hashed wording: the answer to it is not read.
+        return replace(self, user="There is no note this time. Fill in the form as for an empty note.")
 
 
 def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
@@ -139,8 +132,9 @@ def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
     `subjects` are the ids of what is asked about the texts.
     """
     content = json.dumps([list(texts), list(subjects)])
-    # The letter: all digits would tempt a model to write a number.
-    return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
+    # The letter: all digits would tempt a model to write a number. Eight are short enough to copy, and long enough that
+    # no two questions in flight share them.
+    return "Q" + hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
 _THOUGHT_OPENS = re.compile(r"<think(?:ing)?>")
@@ -177,24 +171,22 @@ def schema_of(form: type[BaseModel]) -> dict[str, Any]:
     def simplify(part: Any) -> Any:
         if isinstance(part, list):
             return [simplify(item) for item in part]
-        if not isinstance(part, dict):
-            return part
-        if "$ref" in part:
+        if isinstance(part, dict) and "$ref" in part:
             return simplify(definitions[part["$ref"].rsplit("/", 1)[1]])
-        return {name: simplify(value) for name, value in part.items() if name not in ("title", "description")}
+        if isinstance(part, dict):
+            return {name: simplify(value) for name, value in part.items() if name not in ("title", "description")}
+        return part
 
-    simplified: dict[str, Any] = simplify(schema)
-    return simplified
+    return dict(simplify(schema))
 
 
 def read_answer(text: str, form: type[Filled], *, question: str) -> Filled | str:
     """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
     said = after_thought(text.strip())
     document = read_json_object(_unfenced(said))
-    if document is None and _THOUGHT_OPENS.match(said):
-        return "the answer is a thought (<think>) without an end, not one JSON object"
     if document is None:
-        return "the answer is not one JSON object"
+        is_thought = "a thought (<think>) without an end, " if _THOUGHT_OPENS.match(said) else ""
+        return f"the answer is {is_thought}not one JSON object"
     try:
         answer = form.model_validate(document, strict=True)
     except (ValidationError, RecursionError):

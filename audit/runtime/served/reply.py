@@ -5,13 +5,10 @@ Knows nothing of what was asked.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final, Literal
 
 from clinaudit.priors.corpus.records import parse_json
-
-#: No call takes more tokens; a larger count of the server is ignored.
-_MAX_TOKENS_OF_A_CALL = 10_000_000
 
 
 def read_json_object(text: str | bytes) -> dict[str, Any] | None:
@@ -34,12 +31,7 @@ class Usage:
     uncounted_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.uncounted_calls + other.uncounted_calls,
-        )
+        return Usage(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def describe(self) -> str:
         """Return one line for stderr."""
@@ -60,7 +52,8 @@ def token_count(answer: dict[str, Any], name: str) -> int | None:
     """Return one count of an answer's `usage`, such as `prompt_tokens`; None where it is missing or impossible."""
     usage = answer.get("usage")
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if type(count) is int and 0 <= count <= _MAX_TOKENS_OF_A_CALL else None
+    # No call takes ten million tokens.
+    return count if type(count) is int and 0 <= count <= 10_000_000 else None
 
 
 #: `filtered`: text was withheld; `tool`: the model called one instead of writing; `aborted`: it may go well next time.
@@ -76,7 +69,9 @@ _WORDS: Final[dict[Ending, str]] = {
 _ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in words.split()}
 #: Fields of a message in which servers put what the model thought, with or without an answer beside it.
 _THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+#: A name of a model as a message may hold it: one word without blanks, such as a served model has.
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
+_NOT_SHOWN: Final = "a name that is not shown"
 #: Words for an end that servers may still invent: no name, number or address of a note is spelled so.
 _PLAIN_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+")
 
@@ -110,12 +105,14 @@ def read_reply(answer: dict[str, Any]) -> Reply | None:
     # Some servers give calls of tools without a word for the end, or call it a stop.
     word = "tool_calls" if message.get("tool_calls") else choice.get("finish_reason")
     thoughts = (text_in(message.get(name)) for name in _THOUGHT_FIELDS)
+    ending = _ENDINGS.get(word.lower()) if isinstance(word, str) else None
+    is_plain = isinstance(word, str) and (ending is not None or _PLAIN_WORD.fullmatch(word[:80]) is not None)
     return Reply(
         content=message.get("content"),
         refusal=message.get("refusal"),
         thought="\n".join(dict.fromkeys(filter(None, thoughts))),
-        ending=_find_ending(word),
-        word=None if word is None else _plain_word(word),
+        ending=ending,
+        word=None if word is None else str(word) if is_plain else "a word that is not shown",
         choice=choice,
     )
 
@@ -125,30 +122,16 @@ def other_model(asked: str, said: object) -> str | None:
 
     A dated name is another one: an alias may stand for other weights tomorrow.
     """
-    return None if said == asked else f"another model answered: {_plain_name(said)} instead of {_plain_name(asked)}"
-
-
-def _plain_name(said: object) -> str:
-    """Return a model's name as a message may hold it: one word without blanks, such as a served model has."""
-    return said if isinstance(said, str) and _PLAIN_NAME.fullmatch(said) else "a name that is not shown"
-
-
-def _plain_word(said: object) -> str:
-    """Return a server's word for an end as a message may hold it: a known one, or words joined by underscores."""
-    is_plain = isinstance(said, str) and (
-        _find_ending(said) is not None or _PLAIN_WORD.fullmatch(said[:80]) is not None
-    )
-    return str(said) if is_plain else "a word that is not shown"
-
-
-def _find_ending(word: object) -> Ending | None:
-    return _ENDINGS.get(word.lower()) if isinstance(word, str) else None
+    if said == asked:
+        return None
+    names = (name if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else _NOT_SHOWN for name in (said, asked))
+    return "another model answered: {} instead of {}".format(*names)
 
 
 def text_in(said: object) -> str:
     """Return the text of a field: itself, or what its parts hold as `text`, `content` or `summary`."""
     if isinstance(said, dict):
         said = [said.get(name) for name in ("text", "content", "summary")]
-    return (
-        "\n".join(filter(None, map(text_in, said))) if isinstance(said, list) else said if isinstance(said, str) else ""
-    )
+    if isinstance(said, list):
+        return "\n".join(filter(None, map(text_in, said)))
+    return said if isinstance(said, str) else ""

@@ -45,7 +45,7 @@ def prompts() -> list[GenerationRequest]:
     rng = random.Random(1)
     lengths = (27, 9, 3, 40, 16)
     return [
-        GenerationRequest(f"k{place}", tuple(rng.randrange(1, 300) for _ in range(length)), "", 30 - 4 * place, False)
+        GenerationRequest(f"k{place}", tuple(rng.randrange(1, 300) for _ in range(length)), "", 30 - 4 * place)
         for place, length in enumerate(lengths)
     ]
 

@@ -36,7 +36,7 @@ class WritingEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         for request in requests:
             ids = self.tokenizer.encode(self.answer(request.prompt))[: request.max_new_tokens]
-            start = first_repeated_ngram(ids) if request.guarded else None
+            start = first_repeated_ngram(ids)
             yield GenerationOutput(request.key, ids[:start], "length" if start is None else "repetition")
 
     def close(self) -> None:

@@ -5,18 +5,14 @@ a margin, since activations and the libraries take memory too. As measured, gree
 float32 on a CPU; on a GPU they may, as sums are taken in another order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.choices import EngineName
-from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
-from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
 from clinaudit.errors import BadInputError, UsageError
-
-#: Prompts decoded at once, where nothing else is asked for.
-_DEFAULT_BATCH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +31,12 @@ class EngineOptions:
     @property
     def batch_size(self) -> int:
         """Prompts decoded at once."""
-        return self.max_batch or _DEFAULT_BATCH
+        return self.max_batch or 64
 
     @property
     def by_name(self) -> dict[str, float | None]:
         """The options as the command line names them."""
-        return {
-            "--max-batch": self.max_batch,
-            "--tensor-parallel": self.tensor_parallel,
-            "--gpu-memory": self.gpu_memory,
-            "--threads": self.threads,
-        }
+        return {f"--{field.name.replace('_', '-')}": getattr(self, field.name) for field in fields(self)}
 
 
 DEFAULT_OPTIONS: Final = EngineOptions()
@@ -53,23 +44,20 @@ DEFAULT_OPTIONS: Final = EngineOptions()
 
 def require_usable_options(options: EngineOptions, engine: EngineName, *, is_cluster: bool) -> None:
     """Raise `UsageError` where options do not go with the engine, with this machine, or with a cluster."""
-    for name, value in options.by_name.items():
-        if value is None:
-            continue
+    of_gpus = ("--tensor-parallel", "--gpu-memory")
+    for name in (name for name, value in options.by_name.items() if value is not None):
         if engine == "openai":
             raise UsageError(f"{name} does not go with a served MODEL: its server decides that; leave it out")
-        if name in ("--max-batch", "--threads"):
-            continue
-        if engine != "vllm":
+        if name in of_gpus and engine != "vllm":
             raise UsageError(f"{name} goes with --engine vllm only; leave it out, or use that engine")
-        if is_cluster:
+        if name in of_gpus and is_cluster:
             # Its workers have one GPU each, and may have other memory than this machine.
             raise UsageError(f"{name} does not go with --ray-address, whose workers have one GPU each; leave it out")
-        if count_gpus() == 0:
-            raise UsageError(f"{name} is for GPUs, and this machine has none that torch can use; leave it out")
-    wanted = options.tensor_parallel
-    if wanted is not None and wanted > count_gpus():
-        raise UsageError(f"--tensor-parallel {wanted}: this machine has {count_gpus()} GPUs; ask for no more")
+        wanted = options.tensor_parallel or 1
+        if name in of_gpus and (there := count_gpus()) < wanted:
+            raise UsageError(
+                f"{name} needs {wanted} GPUs, and torch can use {there} here; leave it out, or ask for fewer"
+            )
 
 
 def count_gpus() -> int:
@@ -86,22 +74,20 @@ _VLLM_CONTEXTS: Final = 2
 #: For activations, and what the libraries take.
 _MARGIN: Final = 1.1
 GIB: Final = 1 << 30
-_FLOAT32_BYTES: Final = 4
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
 class FreeMemory:
-    """The memory in which a model may be loaded now."""
+    """The memory in which a model may be loaded now: its bytes, and `memory`, or `memory on 2 GPUs`."""
 
     size: int
-    #: `memory`, or `memory on 2 GPUs`.
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What a model would need, and what is free: less."""
+    """What a model would need, in bytes, and what is free: less."""
 
     needed: int
     free: FreeMemory
@@ -133,7 +119,7 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
     weights = weight_bytes(model, as_float32=not on_gpu)
     row = _kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
     rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
-    cache = rows * row if engine == "transformers" else max(rows * row, 0 if on_gpu else _MIN_KV_CACHE_BYTES)
+    cache = rows * row if on_gpu or engine == "transformers" else vllm_cache_bytes(model, context_length)
     if (weights + cache) * _MARGIN <= free.size:
         return
     fitting = int((free.size / _MARGIN - weights) // row) if row else 0
@@ -159,29 +145,25 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
     memory, and then put on a GPU where there is one.
     """
     weights = weight_bytes(model, as_float32=True)
-    cache = rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
-    whole = copies * weights + cache
-    places = [(free_main_memory(), whole)]
+    whole = copies * weights + rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
+    places = [(free_main_memory(), weights if count_gpus() else whole)]
     if count_gpus():
-        places = [(free_main_memory(), weights), (free_memory(DEFAULT_OPTIONS), whole)]
-    for free, size in places:
-        needed = int(size * _MARGIN)
-        if needed > free.size:
-            return Shortage(needed, free)
-    return None
+        places.append((free_memory(DEFAULT_OPTIONS), whole))
+    shortages = (Shortage(int(size * _MARGIN), free) for free, size in places)
+    return next((short for short in shortages if short.needed > short.free.size), None)
 
 
 def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
     """Return the bytes of the weights in memory, floats as float32 or in the checkpoint's own type."""
-    return sum(tensor.bytes_as(_FLOAT32_BYTES if as_float32 else None) for tensor in model.tensors)
+    return sum(tensor.bytes_as(4 if as_float32 else None) for tensor in model.tensors)
 
 
 def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
     """Return the bytes of one request's key-value cache; 0 where the configuration does not tell."""
     kept = context_length * (model.kv_bytes_per_token or 0)
-    widths = {FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors}
     # The cache is of the type of the model: the widest of its weights is an upper bound.
-    return kept if as_float32 else kept * min(_FLOAT32_BYTES, max(widths)) // _FLOAT32_BYTES
+    widest = 4 if as_float32 else min(4, max(FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors))
+    return kept * widest // 4
 
 
 def vllm_cache_bytes(model: ModelFiles, context_length: int) -> int:
@@ -193,13 +175,12 @@ def free_memory(options: EngineOptions) -> FreeMemory:
     """Return what is free on the GPUs that are used, at most the share that may be taken."""
     import torch
 
-    devices = options.tensor_parallel or 1
-    share = options.gpu_memory or 1.0
     # What an earlier model of this process left behind is free.
     torch.cuda.empty_cache()
-    sizes = [torch.cuda.mem_get_info(device) for device in range(devices)]
+    devices = options.tensor_parallel or 1
+    sizes = (torch.cuda.mem_get_info(device) for device in range(devices))
     # Weights are spread evenly: the smallest decides.
-    least = min(min(free, int(total * share)) for free, total in sizes)
+    least = min(min(free, int(total * (options.gpu_memory or 1.0))) for free, total in sizes)
     return FreeMemory(least * devices, f"memory on {devices} GPU{'s' if devices > 1 else ''}")
 
 
@@ -208,16 +189,12 @@ def free_main_memory() -> FreeMemory:
     import psutil
 
     free: int = psutil.virtual_memory().available
-    allowed = _allowed()
-    return FreeMemory(free if allowed is None else min(free, allowed), "memory")
-
-
-def _allowed() -> int | None:
-    """Return what a container's limit leaves (control groups, version 2)."""
     try:
+        # What a container's limit leaves (control groups, version 2).
         limit, used = (int((_CGROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
         stats = dict(line.split() for line in (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+        # Files that were read and can be dropped count as used.
+        free = min(free, max(0, limit - used + int(stats.get("inactive_file", 0))))
     except (OSError, ValueError):
-        return None
-    # Files that were read and can be dropped count as used.
-    return max(0, limit - used + int(stats.get("inactive_file", 0)))
+        pass
+    return FreeMemory(free, "memory")

@@ -1,44 +1,31 @@
 """Decoding and scoring by a served model that speaks the OpenAI protocol: completions, chat completions for a chat.
 
 Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
-them. The server gives no token ids, so outputs carry text, before any repetition guard: of a request, guarded or not,
-the server decodes as much. The server renders a chat by its own template.
+them. No answer of the server is quoted. It gives no token ids, so outputs carry text, before any repetition guard. The
+server renders a chat by its own template.
 
-Before the first request of a kind the server is asked about neutral texts, to learn what it takes of what decoding is
-said by, whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if it
-leaked less ends the audit with its cause: a context shorter than the audit was told (long prompts are refused, or cut
-in silence, or answers end early), an answer of another model, text that is withheld, a temperature that is refused. No
-answer of the server is quoted.
+A server fills in what is not said from defaults of its own, so that decoding is said in full. Before the first request
+of a kind the server is asked about neutral texts, to learn what it takes of that, whether it gives prompts back, and
+whether the longest prompt fits. What would make a model look as if it leaked less ends the audit with its cause: a
+context shorter than the audit was told (long prompts are refused, or cut in silence, or answers end early), an answer
+of another model, text that is withheld, a temperature that is refused.
 
 Texts are scored by completions that echo the prompt with its log-probabilities, as vLLM's server does and many others
 do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from clinaudit.audit.runtime.console.streams import warn
-from clinaudit.audit.runtime.model.engines.openai_exchange import (
-    NEUTRAL_WORD,
-    Kind,
-    ServedForm,
-    cannot_tell,
-    decoding_of,
-    hides_thoughts,
-    kind_of,
-    learn_form,
-    neutral,
-    read_answer,
-    read_log_probs,
-    without_prompt,
-)
 from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
@@ -48,8 +35,147 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
-from clinaudit.audit.runtime.served.reply import other_model, token_count
+from clinaudit.audit.runtime.served.reply import Reply, other_model, read_reply, text_in, token_count
 from clinaudit.errors import BadInputError, IncompleteError
+
+#: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
+_NEUTRAL_WORD: Final = " the"
+#: Broken off in a sentence, so that no model goes on with its beginning.
+_NEUTRAL_TEXT: Final = (
+    "Seven grey chairs stand between a long table, two lamps and the window of a quiet room, and beside them a box of"
+)
+#: Fewer than any tokenizer makes of the neutral text: an answer that holds all of it was not written by the model.
+_FEW_TOKENS: Final = 8
+#: What requests of a kind share: in a chat or as text, drawn or greedy, with or without least tokens.
+_Kind = tuple[bool, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _ServedForm:
+    """How requests of a kind are put to a server."""
+
+    #: What the limit of new tokens is called; the text completions of the protocol know `max_tokens` alone.
+    limit_name: str = "max_tokens"
+    #: Of what decoding is said by (`decoding_of`), what is left out.
+    left_out: frozenset[str] = frozenset()
+    #: Whether the server gives each prompt back before its answer.
+    gives_back: bool = False
+
+
+def _kind_of(request: GenerationRequest) -> _Kind:
+    return bool(request.messages), request.temperature > 0, request.min_new_tokens > 0
+
+
+def _decoding_of(request: GenerationRequest) -> dict[str, float]:
+    """Return how a request is decoded, the most needed first: from the whole distribution, without a penalty."""
+    drawn = request.temperature > 0
+    return {
+        "temperature": request.temperature,
+        **({"seed": request.seed} if drawn else {}),
+        "n": 1,
+        "top_p": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        # Beyond OpenAI's own; the second word is llama.cpp's and LM Studio's.
+        "repetition_penalty": 1.0,
+        "repeat_penalty": 1.0,
+        "min_p": 0.0,
+        # 1 is greedy by itself, and all servers take it. For no limit, vLLM, SGLang and llama.cpp take -1, not all 0.
+        "top_k": -1 if drawn else 1,
+        **({"min_tokens": min(request.min_new_tokens, request.max_new_tokens)} if request.min_new_tokens else {}),
+    }
+
+
+def _neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> GenerationRequest:
+    """Return a request about a neutral text that is put as another one."""
+    messages = (("user", text),) if like.messages else ()
+    return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
+
+
+def _text_of(reply: Reply | None) -> str | None:
+    """Return all that the model wrote; None where there is no text.
+
+    What the server puts beside the answer as a thought stands behind it: whether an answer is a refusal is read at its
+    beginning, and marks of a thought would be tokens that the model did not write. A thought alone begins with one.
+    """
+    if reply is None:
+        return None
+    # Some servers put a refusal in a field of its own.
+    said = reply.content or reply.refusal or reply.content
+    if isinstance(said, list):
+        said = text_in(said)
+    if reply.thought and (said is None or isinstance(said, str)):
+        return f"{said}\n\n{reply.thought}" if said else f"<think>{reply.thought}"
+    return said if isinstance(said, str) else None
+
+
+def _hides_thoughts(answer: dict[str, Any]) -> bool:
+    """Return whether the server counts tokens of thoughts and gives none of them."""
+    reply, usage = read_reply(answer), answer.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    is_told = reply is not None and (reply.thought or "think>" in str(reply.content))
+    return isinstance(details, dict) and bool(details.get("reasoning_tokens")) and not is_told
+
+
+def _read_answer(request: GenerationRequest, answer: dict[str, Any]) -> GenerationOutput | Failed:
+    """Return the one choice of the answer, or why it cannot be used."""
+    reply = read_reply(answer)
+    if reply is None:
+        return UNREADABLE
+    ending, text = reply.ending, _text_of(reply)
+    if ending is None and reply.word is None:
+        # Some servers say nothing.
+        is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
+        ending = "length" if is_long else "stop" if text else None
+    if ending == "filtered":
+        # Text cut by a filter would make the model look as if it leaked less.
+        return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
+    if ending == "tool":
+        return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
+    if ending == "aborted":
+        return Failed(f"broken off by the server, {reply.word}", passes=True)
+    if request.messages and ending == "length" and not (text or "").strip():
+        # Its tokens went into what the server does not give.
+        return Failed(
+            "no text, since the model thought until its tokens were used up and the server leaves the thoughts out: "
+            "switch thinking off in its chat template, let it give them (a reasoning parser), or start again, in a new "
+            "--out, with a larger --max-new-tokens"
+        )
+    if text is None or (reply.word is None and ending is None):
+        return UNREADABLE
+    if ending is None:
+        return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
+    return GenerationOutput(request.key, (), ending, text)
+
+
+def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
+    """Return ln p of a prompt's tokens after the first, or why none: as many of other tokens would pass for theirs."""
+    tokens = len(token_ids)
+    reply = read_reply(answer)
+    said = None if reply is None else reply.choice.get("logprobs")
+    numbers = said.get("token_logprobs") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(numbers, list):
+        return "it gives no log-probabilities of a prompt"
+    # Asked for a new token, a model may end the text instead; None stands for the first token, which nothing predicts.
+    if len(numbers) != tokens + new_tokens and (len(numbers) != tokens or numbers[0] is not None):
+        return "it gives log-probabilities of another number of tokens"
+    scored = said.get("tokens")
+    if not isinstance(scored, list) or scored[:tokens] != [f"token_id:{token}" for token in token_ids]:
+        return "it does not say, by their ids, that it scored the tokens asked for"
+    own = numbers[1:tokens]
+    # No log-probability is above 0, rounding aside.
+    if not all(type(number) in (int, float) and -math.inf < number <= 1e-3 for number in own):
+        return "what it gives for log-probabilities are none"
+    return own
+
+
+def _cannot_tell(what: str, failed: Failed) -> IncompleteError:
+    """Return the error of a neutral request that may be answered later."""
+    return IncompleteError(
+        f"the served model could not be asked {what} ({failed.reason}); look at the server, then run the same command "
+        "again"
+    )
+
 
 #: HTTP statuses by which servers refuse a request for its length or its parameters, among other things.
 _REFUSALS = frozenset({400, 413, 422})
@@ -70,11 +196,9 @@ _NEUTRAL_IDS = tuple(range(3, 11))
 _TOKENS_AS_IDS = {"return_tokens_as_token_ids": True}
 #: So many failures before any answer: the server answers nothing, and the rest is not sent.
 _GIVE_UP_AFTER = 32
-_TEXT = GenerationRequest("", (), NEUTRAL_WORD, 1)
-_Request = TypeVar("_Request")
+_TEXT = GenerationRequest("", (), _NEUTRAL_WORD, 1)
+_Request = TypeVar("_Request", GenerationRequest, ScoreRequest)
 _Output = TypeVar("_Output", GenerationOutput, TokenScores)
-#: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
-DEADLINE_S = 600.0
 
 
 class OpenAIEngine:
@@ -90,9 +214,9 @@ class OpenAIEngine:
         self.context_length = context_length
         #: Servers want room for a new token, whether or not one is asked for.
         self.longest_scored = context_length - 1
-        self._forms: dict[Kind, ServedForm] = {}
+        self._forms: dict[_Kind, _ServedForm] = {}
         #: The longest prompt, and prompt and answer together, for which neutral texts have shown room, by kind.
-        self._room: dict[Kind, tuple[int, int]] = {}
+        self._room: dict[_Kind, tuple[int, int]] = {}
         self._said: set[str] = set()
 
     def identity(self) -> dict[str, str]:
@@ -112,13 +236,13 @@ class OpenAIEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
-        Failed requests are raised as one error after the rest has been yielded: `IncompleteError` where all may pass,
-        `BadInputError` where asking again would not help. A failure of every request (a refused key, no such model,
-        another model, a redirect, a context shorter than was said) raises `BadInputError` or `UnsafeError` at once.
+        Failed requests are raised as one error after the rest: `IncompleteError` where all may pass, else
+        `BadInputError`. What would befall every request (a refused key, another model, a redirect, a context shorter
+        than was said) raises `BadInputError` or `UnsafeError` at once.
         """
-        kinds: dict[Kind, list[GenerationRequest]] = {}
+        kinds: dict[_Kind, list[GenerationRequest]] = {}
         for request in requests:
-            kinds.setdefault(kind_of(request), []).append(request)
+            kinds.setdefault(_kind_of(request), []).append(request)
         for _ in self._endpoint.run(self._learn, kinds.values()):
             pass
         yield from self._ask_all(requests, self._complete, what="generations")
@@ -126,8 +250,7 @@ class OpenAIEngine:
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
 
-        Raises `NoScoresError` where the server gives no log-probabilities of a prompt; it is asked without any
-        patient's text first.
+        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
         """
         require_scorable(requests, longest=self.longest_scored)
         if requests:
@@ -175,16 +298,65 @@ class OpenAIEngine:
             warn(f"warning: {what}")
 
     async def _learn(self, requests: Sequence[GenerationRequest]) -> None:
-        """Learn how requests of one kind are put, and and whether they fit the server's context."""
-        kind = kind_of(requests[0])
+        """Learn how requests of one kind are put, and whether they fit the server's context."""
+        kind = _kind_of(requests[0])
         if kind not in self._forms:
-            self._forms[kind] = await learn_form(requests[0], self._ask, server=self._server, tell=self._warn_once)
+            self._forms[kind] = await self._learn_form(requests[0])
         # Budgets differ: the longest prompt is the first to be cut, and the longest sum the first to be refused.
         for request in (max(requests, key=_lengths), max(requests, key=lambda one: _lengths(one)[1])):
             known, lengths = self._room.get(kind, (0, 0)), _lengths(request)
             if lengths[0] > known[0] or lengths[1] > known[1]:
                 await self._require_room(request)
                 self._room[kind] = max(lengths[0], known[0]), max(lengths[1], known[1])
+
+    async def _learn_form(self, like: GenerationRequest) -> _ServedForm:
+        """Find out by neutral text what the server takes: where it refuses all together, one thing after the other."""
+        asked = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
+        names = list(_decoding_of(asked))
+
+        async def answer_in(form: _ServedForm) -> dict[str, Any] | Failed:
+            answer = await self._ask(asked, form)
+            if isinstance(answer, Failed) and answer.passes:
+                raise _cannot_tell("how it takes requests", answer)
+            return answer
+
+        limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
+        for form in (_ServedForm(limit, frozenset(left_out)) for left_out in ((), names) for limit in limits):
+            answer = await answer_in(form)
+            if not isinstance(answer, Failed):
+                break
+        if isinstance(answer, Failed):
+            chat = "; where it has no chat template, give --prompt-form text" if like.messages else ""
+            raise BadInputError(
+                f"{self._server} does not answer a short neutral text, however it is asked ({answer.reason}); look at "
+                f"its log, and check that the URL is that of an OpenAI-compatible server (it often ends in /v1){chat}"
+            )
+        for name in names if form.left_out else ():
+            fuller = replace(form, left_out=form.left_out - {name})
+            if not isinstance(taken := await answer_in(fuller), Failed):
+                form, answer = fuller, taken
+        if "temperature" in form.left_out:
+            raise BadInputError(
+                f"{self._server} refuses temperature {like.temperature:g}: it cannot be asked to decode as the audit "
+                "needs it; serve the model where a temperature is taken, as vLLM does"
+            )
+        if form.left_out:
+            left_out = ", ".join(name for name in names if name in form.left_out)
+            self._warn_once(f"{left_out} not accepted by {self._server}: defaults of its own may apply")
+        said = _text_of(read_reply(answer)) or ""
+        if said.lstrip().startswith(_NEUTRAL_TEXT):
+            self._warn_once(f"the prompt comes back from {self._server} before each answer; it is taken off")
+            return replace(form, gives_back=True)
+        words = " ".join(said.split())
+        # In a chat a model may well finish the sentence from its beginning.
+        is_counted = not asked.messages and _NEUTRAL_TEXT.startswith(words) and " " in words
+        if is_counted or _NEUTRAL_TEXT in words:
+            raise BadInputError(
+                f"{self._server} gives the prompt back in its answers, changed or as a part of the tokens asked for, "
+                "so that what the model wrote is not known; let it answer with new text alone (no echo, no "
+                "return_full_text)"
+            )
+        return form
 
     async def _require_room(self, longest: GenerationRequest) -> None:
         """Raise where the server refuses or cuts a neutral text as long as this prompt, with as long an answer.
@@ -197,13 +369,13 @@ class OpenAIEngine:
             return
 
         async def count(length: int, new_tokens: int) -> int:
-            text = f" {token_hex(4)}{NEUTRAL_WORD * (length - 1)}"
-            answer = await self._ask(neutral(longest, text, new_tokens), self._forms[kind_of(longest)])
+            text = f" {token_hex(4)}{_NEUTRAL_WORD * (length - 1)}"
+            answer = await self._ask(_neutral(longest, text, new_tokens), self._forms[_kind_of(longest)])
             if not isinstance(answer, Failed):
                 return token_count(answer, "prompt_tokens") or 0
             if answer.status in _REFUSALS:
                 raise self._too_short(f"it refuses {length} + {new_tokens} tokens of any text ({answer.reason})")
-            raise cannot_tell("whether its context holds the longest prompt", answer)
+            raise _cannot_tell("whether its context holds the longest prompt", answer)
 
         longer = await count(tokens, longest.max_new_tokens)
         if 0 < longer < _SHARE_READ * tokens - 2:
@@ -213,21 +385,21 @@ class OpenAIEngine:
                 raise self._too_short(f"{why} (or --tokenizer is not this model's)")
 
     async def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
-        """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
-        form = self._forms[kind_of(request)]
+        form = self._forms[_kind_of(request)]
         answer = await self._ask(request, form)
         if isinstance(answer, Failed):
             return answer
-        read = read_answer(request, answer)
+        read = _read_answer(request, answer)
         if isinstance(read, Failed):
             return read
-        if hides_thoughts(answer):
+        if _hides_thoughts(answer):
             self._warn_once(f"{self._server} keeps what the model thought: that is not audited")
         if form.gives_back:
-            new = without_prompt(read.text or "", request)
-            if new is None:
+            text = (read.text or "").lstrip()
+            prompt = (request.messages[-1][1] if request.messages else request.prompt).lstrip()
+            if not text.startswith(prompt):
                 return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
-            read = replace(read, text=new)
+            read = replace(read, text=text.removeprefix(prompt))
         self._require_whole(read, request, answer)
         return read
 
@@ -237,36 +409,32 @@ class OpenAIEngine:
         Some servers score a prompt only where something is added to it. Raises, too, where it refuses neutral ids as
         many as the `longest` text has.
         """
-        ids, why = _NEUTRAL_IDS, ""
+        why = ""
         for new_tokens in (0, 1):
-            answer = await self._ask_for_scores(ids, new_tokens)
+            answer = await self._ask_for_scores(_NEUTRAL_IDS, new_tokens)
             if isinstance(answer, Failed):
                 # An internal error passes, unless it is for what was asked alone.
-                bare = ServedForm(left_out=frozenset(decoding_of(_TEXT)))
+                bare = _ServedForm(left_out=frozenset(_decoding_of(_TEXT)))
                 is_general = answer.status != 500 or isinstance(await self._ask(_TEXT, bare), Failed)
                 if answer.passes and is_general:
-                    raise cannot_tell("whether it scores text", answer)
+                    raise _cannot_tell("whether it scores text", answer)
                 refusal = f"it refuses to score a prompt ({answer.reason})"
                 why = refusal if answer.status else "it gives no log-probabilities of a prompt"
-                continue
-            read = read_log_probs(answer, ids, new_tokens)
-            if isinstance(read, str):
+            elif isinstance(read := _read_log_probs(answer, _NEUTRAL_IDS, new_tokens), str):
                 why = read
-                continue
-            refused = (
-                await self._ask_for_scores(_NEUTRAL_IDS[:1] * longest, new_tokens) if longest > _SHORT_PROMPT else None
-            )
-            if isinstance(refused, Failed) and refused.status in _REFUSALS:
-                raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({refused.reason})")
-            return new_tokens
+            else:
+                # As long as the longest text.
+                again = await self._ask_for_scores(_NEUTRAL_IDS[:1] * max(longest, len(_NEUTRAL_IDS)), new_tokens)
+                if isinstance(again, Failed) and again.status in _REFUSALS:
+                    raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({again.reason})")
+                return new_tokens
         raise NoScoresError(f"{self._server} gives no scores: {why}")
 
     async def _score(self, request: ScoreRequest, *, new_tokens: int) -> TokenScores | Failed:
-        """Ask for the scores of one text; return them, or why that failed."""
         answer = await self._ask_for_scores(request.token_ids, new_tokens)
         if isinstance(answer, Failed):
             return answer
-        read = read_log_probs(answer, request.token_ids, new_tokens)
+        read = _read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
             raise NoScoresError(f"{self._server} gives no scores: {read}")
         return TokenScores(request.key, np.array(read[request.first - 1 :], dtype=np.float32))
@@ -276,24 +444,20 @@ class OpenAIEngine:
         asked = {"max_tokens": new_tokens, "temperature": 1.0, "n": 1, "echo": True, "logprobs": 1, **_TOKENS_AS_IDS}
         return await self._send("/completions", {"prompt": list(token_ids), **asked}, serves="")
 
-    async def _ask(self, request: GenerationRequest, form: ServedForm) -> dict[str, Any] | Failed:
-        asked: dict[str, Any] = {
-            said: value for said, value in decoding_of(request).items() if said not in form.left_out
-        }
+    async def _ask(self, request: GenerationRequest, form: _ServedForm) -> dict[str, Any] | Failed:
+        asked = {name: value for name, value in _decoding_of(request).items() if name not in form.left_out}
         asked[form.limit_name] = request.max_new_tokens
         if not request.messages:
             return await self._send("/completions", {"prompt": request.prompt, **asked}, serves="completions")
-        asked["messages"] = [{"role": role, "content": content} for role, content in request.messages]
-        return await self._send(
-            "/chat/completions", asked, serves="chat completions (--prompt-form text asks for none)"
-        )
+        messages = [{"role": role, "content": content} for role, content in request.messages]
+        serves = "chat completions (--prompt-form text asks for none)"
+        return await self._send("/chat/completions", {"messages": messages, **asked}, serves=serves)
 
     async def _send(self, path: str, body: dict[str, Any], *, serves: str) -> dict[str, Any] | Failed:
         answer = await self._endpoint.send(path, body, serves=serves)
         said = None if isinstance(answer, Failed) else answer.get("model")
         # Many servers do not say.
-        other = None if said is None else other_model(self._model.name, said)
-        if other is not None:
+        if said is not None and (other := other_model(self._model.name, said)) is not None:
             raise BadInputError(
                 f"at the endpoint of MODEL {other}, so that nobody could say which one was audited; give the full name "
                 "that the server answers by, or have it serve the model asked for (no alias, no fallback)"

@@ -22,8 +22,6 @@ class GenerationRequest:
     prompt: str
     #: At most this many tokens are decoded; at least 1.
     max_new_tokens: int
-    #: Whether the repetition guard ends the generation; if not, it ends at its end of sequence or budget alone.
-    guarded: bool = True
     #: Of a chat: (role, text) of each message before the template, for engines that take messages; the user's last.
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
@@ -55,7 +53,7 @@ class NoScoresError(Exception):
 
 
 class Engine(Protocol):
-    """A loaded model that decodes greedily, and scores text."""
+    """A loaded model that decodes greedily, and scores text; outputs come in any order, each as soon as it is known."""
 
     name: str
     #: Prompt and generation together may hold this many tokens.
@@ -68,14 +66,11 @@ class Engine(Protocol):
         ...
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        """Yield each generation as soon as it is finished, in any order."""
+        """Yield each generation; raises `ValueError` for requests that the plan should have excluded."""
         ...
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text as soon as they are known, in any order.
-
-        Raises `NoScoresError` before the first where the model gives none.
-        """
+        """Yield the scores of each text; raises `NoScoresError` before the first where the model gives none."""
         ...
 
     def close(self) -> None:
@@ -87,20 +82,19 @@ def require_fitting(requests: Sequence[GenerationRequest], *, context_length: in
     """Raise `ValueError` for requests that the plan should have excluded: empty, no budget, too long, duplicate."""
     for position, request in enumerate(requests):
         length = len(request.prompt_ids)
-        if length == 0 or request.max_new_tokens < 1:
-            raise ValueError(f"request {position} has an empty prompt or no token budget")
-        if length + request.max_new_tokens > context_length:
-            raise ValueError(
-                f"request {position} takes {length} + {request.max_new_tokens} tokens, "
-                f"more than the model's context of {context_length}"
-            )
-        if not 0 <= request.min_new_tokens <= request.max_new_tokens:
-            raise ValueError(
-                f"request {position} asks for more tokens before an end than in all, or for less than none"
-            )
-        # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
-        if not (0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63):
-            raise ValueError(f"request {position} has a temperature or a seed below 0, or too large")
+        checks = (
+            (length and request.max_new_tokens > 0, "an empty prompt or no token budget"),
+            (length + request.max_new_tokens <= context_length, "more tokens than the model's context"),
+            (0 <= request.min_new_tokens <= request.max_new_tokens, "more tokens before an end than in all"),
+            # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
+            (
+                0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63,
+                "a temperature or a seed below 0, or too large",
+            ),
+        )
+        for is_met, what in checks:
+            if not is_met:
+                raise ValueError(f"request {position} has {what}")
     _require_own_keys(requests)
 
 
@@ -108,10 +102,9 @@ def require_scorable(requests: Sequence[ScoreRequest], *, longest: int) -> None:
     """Raise `ValueError` for texts of which nothing is scored, that are too long, or share a key."""
     for position, request in enumerate(requests):
         length = len(request.token_ids)
-        if not 1 <= request.first < length:
-            raise ValueError(f"text {position} has no token to score, or its first is scored, which nothing predicts")
-        if length > longest:
-            raise ValueError(f"text {position} has {length} tokens, more than the {longest} that can be scored at once")
+        # Nothing predicts a first token.
+        if not 1 <= request.first < length <= longest:
+            raise ValueError(f"text {position} has no token that can be scored, or more than {longest} tokens")
     _require_own_keys(requests)
 
 
@@ -132,38 +125,34 @@ class DecodedRequest:
         self.barred = [*sorted(self.stop_token_ids), *sorted(request.control_token_ids - self.stop_token_ids)]
         #: Tokens before the first end that was barred, as far as `note_wanted` was told.
         self.first_end: int | None = None
-        self._guard = RepetitionGuard(active=request.guarded)
-        self._decoded = 0
+        self._guard = RepetitionGuard()
+        #: Tokens taken so far.
+        self.decoded = 0
         self._numbers = uniform_numbers(request.seed, request.max_new_tokens if request.temperature else 0)
 
     @property
     def number(self) -> float:
         """The number in [0, 1) at which the next token is drawn, of a request with a temperature."""
-        return float(self._numbers[self._decoded])
-
-    @property
-    def decoded(self) -> int:
-        """Tokens taken so far."""
-        return self._decoded
+        return float(self._numbers[self.decoded])
 
     @property
     def bars_ends(self) -> bool:
         """Whether the next token may be none of `barred`."""
-        return self._decoded < self.request.min_new_tokens
+        return self.decoded < self.request.min_new_tokens
 
     def note_wanted(self, token: int) -> None:
         """Note the token that the model would have chosen next, were nothing barred."""
         if self.first_end is None and token in self.stop_token_ids:
-            self.first_end = self._decoded
+            self.first_end = self.decoded
 
     def take(self, token: int) -> FinishReason | None:
         """Take the next token; return why the generation is finished, None where it is not."""
-        self._decoded += 1
+        self.decoded += 1
         if token in self.stop_token_ids:
             return "stop"
         if self._guard.push(token):
             return "repetition"
-        return "length" if self._decoded == self.request.max_new_tokens else None
+        return "length" if self.decoded == self.request.max_new_tokens else None
 
     def output(self, finish: FinishReason) -> GenerationOutput:
         """Return the finished generation."""

@@ -22,8 +22,6 @@ _STEP_LOGITS: Final = 1 << 26
 _ROW_TOKENS: Final = 256
 #: Texts this much shorter than the longest are not read beside it: padding costs as much as text.
 _ALIKE: Final = 0.8
-#: exp of less is 0 in float32; 0 times minus infinity would be no number.
-_LOWEST_LOG: Final = -1000.0
 
 
 def score_texts(
@@ -73,8 +71,7 @@ def _score_batch(model: Any, batch: Sequence[ScoreRequest], *, step: int) -> lis
     mask = torch.tensor([[1] * (longest - pad) + [0] * pad for pad in pads], device=model.device)
     positions = torch.arange(longest, device=model.device).expand(len(batch), -1)
     first = min(request.first for request in batch)
-    cache = None
-    parts = []
+    cache, parts = None, []
     with torch.no_grad():
         # Nothing is asked of what follows the last token.
         for start in range(0, longest - 1, step):
@@ -109,8 +106,8 @@ def _measure(logits: "Tensor", tokens: "Tensor") -> "Tensor":
     logs = logits.log_softmax(dim=-1, dtype=torch.float32)
     log_probs = logs.gather(-1, tokens[..., None])[..., 0]
     probabilities = logs.exp()
-    # In place, since these are the largest tensors.
-    logs.clamp_(min=_LOWEST_LOG)
+    # In place, since these are the largest tensors. exp of less is 0; 0 times minus infinity would be no number.
+    logs.clamp_(min=-1000.0)
     means = torch.linalg.vecdot(probabilities, logs)
     deviations = torch.linalg.vecdot(probabilities, logs.sub_(means[..., None]).square_()).sqrt()
     return torch.stack([log_probs, means, deviations])

@@ -49,24 +49,21 @@ class TransformersEngine:
                 self._model: Any = loaded.to(self._device).eval()
                 with torch.no_grad():
                     batches = self._decodes_in_batches(model)
-            except ClinauditError:
+            except (*LOAD_ERRORS, ClinauditError) as error:
                 torch.set_num_threads(self._threads_before)
-                raise
-            except LOAD_ERRORS as error:
-                torch.set_num_threads(self._threads_before)
+                if isinstance(error, ClinauditError):
+                    raise
                 raise BadInputError(
                     f"transformers cannot load the model in {model.directory} "
                     f"({type(error).__name__}: {first_line(error)}); save it again with save_pretrained"
                 ) from error
         self.context_length = self.longest_scored = context_length
-        self._batch_size = options.batch_size
         self._threads = threads
         self._stop_token_ids = model.stop_token_ids
         above = model.long_rope_above
         #: Tokens after which a text is read anew, with other rotary frequencies; None where no text is so long.
         self._read_anew_above = above if above is not None and context_length > above else None
-        if not batches or self._read_anew_above is not None:
-            self._batch_size = 1
+        self._batch_size = options.batch_size if batches and self._read_anew_above is None else 1
 
     def identity(self) -> dict[str, str]:
         """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
@@ -82,7 +79,7 @@ class TransformersEngine:
         }
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit."""
+        """Yield each generation as soon as it is finished."""
         require_fitting(requests, context_length=self.context_length)
         # Longest first, so that a batch's prompts have similar lengths, and a memory shortage shows at once.
         ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
@@ -91,7 +88,7 @@ class TransformersEngine:
             yield from self._decode([DecodedRequest(request, self._stop_token_ids) for request in batch])
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, with mean and deviation; raises `ValueError` for texts that do not fit."""
+        """Yield the scores of each text, with mean and deviation."""
         require_scorable(requests, longest=self.longest_scored)
         at_once = self._read_anew_above is not None
         yield from score_texts(self._model, requests, batch_size=self._batch_size, at_once=at_once)

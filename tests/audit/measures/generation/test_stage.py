@@ -47,7 +47,7 @@ class RecitingEngine:
             self.requests.append(request)
             note = next(text for text in self.notes.values() if request.prompt.split("\n")[0] in text)
             ids = self.tokenizer.encode(note[note.index("hpi:") + len("hpi:") :])[: request.max_new_tokens]
-            start = first_repeated_ngram(ids) if request.guarded else None
+            start = first_repeated_ngram(ids)
             yield GenerationOutput(request.key, ids[:start], "length" if start is None else "repetition")
 
     def close(self):
@@ -64,7 +64,6 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(tmp_path, tokenizer, mo
     with open_store(RunDirectory(tmp_path / "run")) as store:
         generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
         first, second = load_generations(priors, tokenizer, store).to_dicts()
-    assert [request.guarded for request in engine.requests] == [True, True]
     rest = REPEATING[REPEATING.index("hpi:") + len("hpi:") :]
     assert rest.startswith(first["text"])
     assert len(tokenizer.encode(rest)) - len(first["token_ids"]) >= 20
@@ -183,7 +182,7 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(tmp_pa
     assert [request.temperature for request in whole] == [0.0] * 2 + [1.0] * 6
     assert len({request.key for request in whole}) == 8
     assert len({request.seed for request in whole[2:]}) == 6
-    assert all(request.guarded and request.min_new_tokens == 5 for request in whole)
+    assert all(request.min_new_tokens == 5 for request in whole)
     assert {request.seed for request in ask("other", priors, seed=1)[2:]}.isdisjoint({one.seed for one in whole[2:]})
     # The first of six in batches of four is missing: its batch is decoded again as it was; the other two stay.
     first = whole[2].key

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.runtime.model.architecture import context_length_of, long_rope_above, require_causal
+from clinaudit.audit.runtime.model.files import context_length_of, long_rope_above, require_causal
 from clinaudit.errors import BadInputError
 
 

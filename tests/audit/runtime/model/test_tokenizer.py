@@ -8,9 +8,7 @@ import pytest
 from support.byte_level_tokenizer import TRAINING_TEXT, save_byte_level_tokenizer
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans
-from clinaudit.audit.runtime.model.tokenizer_files import end_of_text_ids
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, decode_with_spans, end_of_text_ids
 from clinaudit.errors import BadInputError
 
 
@@ -229,19 +227,6 @@ def test_a_token_beyond_the_embeddings_is_refused_with_both_numbers(tmp_path):
     tokenizer.require_embedded(tokenizer.size)
     with pytest.raises(BadInputError, match=rf"number {tokenizer.size - 1}, and the model has {tokenizer.size - 1}"):
         tokenizer.require_embedded(tokenizer.size - 1)
-
-
-def test_a_model_ends_where_its_tokenizer_says(tmp_path):
-    from support.models.tiny_models import save_llama
-
-    save_llama(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"eos_token_id": None}))
-    (tmp_path / "generation_config.json").unlink()
-    (tmp_path / "tokenizer_config.json").write_text("{}")
-    assert inspect_model(tmp_path).stop_token_ids == frozenset()
-    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
-    assert inspect_model(tmp_path).stop_token_ids == {0}
 
 
 @pytest.mark.parametrize(

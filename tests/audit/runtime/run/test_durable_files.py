@@ -34,17 +34,6 @@ def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_of_a_write_that_fails_nothing_is_left(tmp_path):
-    def interrupted():
-        yield "Ada Lund"
-        assert [path.name for path in tmp_path.iterdir()] == [".lines.jsonl.partial"]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_lines_atomically(tmp_path / "lines.jsonl", interrupted())
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_of_a_librarys_write_that_fails_nothing_is_left(tmp_path):
     path = tmp_path / "table.parquet"
     with replacing_by_library(path) as temporary:

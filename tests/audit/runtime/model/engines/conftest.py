@@ -1,6 +1,5 @@
 """Real Llama models with random weights, one as sites have them, prompts, and what transformers decodes of them."""
 
-import dataclasses
 import importlib.util
 import random
 import shutil
@@ -52,12 +51,6 @@ def requests(model):
 @pytest.fixture(scope="session")
 def outputs(model, requests):
     return decode(model, requests)
-
-
-@pytest.fixture(scope="session")
-def partly_guarded(requests):
-    """The same requests, every third of which the guard leaves alone."""
-    return [dataclasses.replace(request, guarded=place % 3 > 0) for place, request in enumerate(requests)]
 
 
 @pytest.fixture(scope="session")

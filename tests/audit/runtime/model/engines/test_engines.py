@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch
-from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, decode, make_model
+from support.models.tiny_models import ENGINE_CONTEXT, decode, make_model
 
 from clinaudit.audit.runtime.model.audited_model import make_engine, resolve_engine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
@@ -68,13 +68,6 @@ def test_equals_plain_greedy_decoding(network, requests, outputs):
     on = [outputs[request.key] for request in requests[:2]]
     assert all(output.first_end is not None and len(output.token_ids) >= 20 for output in on)
     assert outputs["own stop"].finish_reason == "stop"
-
-
-def test_what_is_not_guarded_goes_on_and_its_cut_is_the_guards(model, partly_guarded, outputs):
-    for batch_size, some in ((16, partly_guarded), (1, partly_guarded[::3])):
-        decoded = decode(model, some, batch_size=batch_size)
-        assert decoded.keys() == {request.key for request in some}
-        check_partly_guarded(some, decoded, outputs)
 
 
 def test_batch_of_one_equals_batch_of_many(model, requests, outputs):

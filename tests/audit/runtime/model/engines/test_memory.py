@@ -117,8 +117,8 @@ def test_quantized_weights_need_a_gpu(tmp_path, free, engine):
     [
         (EngineOptions(max_batch=4), "openai", False, 0, "--max-batch does not go with a served MODEL"),
         (EngineOptions(gpu_memory=0.5), "transformers", False, 1, "--gpu-memory goes with --engine vllm only"),
-        (EngineOptions(tensor_parallel=1), "vllm", False, 0, "this machine has none"),
-        (EngineOptions(tensor_parallel=2), "vllm", False, 1, "this machine has 1 GPUs"),
+        (EngineOptions(tensor_parallel=1), "vllm", False, 0, "needs 1 GPUs, and torch can use 0"),
+        (EngineOptions(tensor_parallel=2), "vllm", False, 1, "needs 2 GPUs, and torch can use 1"),
         (EngineOptions(tensor_parallel=2), "vllm", True, 4, "--ray-address"),
     ],
 )

@@ -95,7 +95,7 @@ def test_texts_are_scored_from_the_token_asked_for(least, server, engine):
 
 def test_nothing_is_asked_for_no_texts(server, engine):
     assert list(engine.score([])) == []
-    with pytest.raises(ValueError, match="more than the 99 that can be scored"):
+    with pytest.raises(ValueError, match="more than 99 tokens"):
         list(engine.score([text("a", 100)]))
     assert server.seen == []
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 from support.models.score_twin import TOLERANCE, by_key, largest_difference, texts_to_score
-from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, decode, make_model
+from support.models.tiny_models import ENGINE_CONTEXT, decode, make_model
 from support.runs.tiny_demo import STORED
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
@@ -34,8 +34,6 @@ pytestmark = [
     ),
 ]
 
-#: Before the key of a request that is asked a second time, without the guard.
-UNGUARDED = "unguarded "
 #: Before the key of a request that is drawn; and how often one token is.
 SAMPLE, ONCE = "sample ", 400
 #: Of the tokens that many requests bar.
@@ -146,18 +144,15 @@ def texts_of_the_demo():
 
 
 @pytest.fixture(scope="module")
-def said(model, requests, many_controls, partly_guarded, adapted, site_requests, samples, texts, tmp_path_factory):
+def said(model, requests, many_controls, adapted, site_requests, samples, texts, tmp_path_factory):
     """What one process says of all turns: a start is slow.
 
     Torch is imported first, which is the harder order: an audit imports vLLM first.
     """
     room, answers = tmp_path_factory.mktemp("vllm"), tmp_path_factory.mktemp("answers") / "answers"
     unfit = make_model(room / "unfit", heads=4)
-    unguarded = [
-        dataclasses.replace(request, key=UNGUARDED + request.key) for request in partly_guarded if not request.guarded
-    ]
     turns = [
-        turn([*requests, *unguarded, *samples], model.directory, texts=texts, abandon=True),
+        turn([*requests, *samples], model.directory, texts=texts, abandon=True),
         turn(
             [*requests[::4], *requests[-3:-1], *samples[:6]],
             model.directory,
@@ -258,7 +253,7 @@ def test_a_sampled_token_is_drawn_from_the_whole_distribution(model, samples, sa
 
 def test_it_equals_transformers_whatever_the_batch(outputs, said):
     many, one_by_one = map(outputs_of, said["results"][:2])
-    assert {key: output for key, output in many.items() if not key.startswith(UNGUARDED)} == outputs
+    assert many == outputs
     assert len(one_by_one) > 7
     assert one_by_one == {key: outputs[key] for key in one_by_one}
     for result in said["results"][:2]:
@@ -277,15 +272,6 @@ def test_only_our_stop_ids_end_a_generation(model, requests, said):
     plain = [one.key for one in requests[::4] if not one.stop_token_ids]
     assert len(plain) > 4
     assert all(decoded[key].finish_reason != "stop" for key in plain)
-
-
-def test_it_leaves_alone_what_is_not_guarded(partly_guarded, outputs, said):
-    many = outputs_of(said["results"][0])
-    decoded = {request.key: many[("" if request.guarded else UNGUARDED) + request.key] for request in partly_guarded}
-    check_partly_guarded(
-        partly_guarded, {key: dataclasses.replace(output, key=key) for key, output in decoded.items()}, outputs
-    )
-    assert any(len(decoded[request.key].token_ids) > len(outputs[request.key].token_ids) for request in partly_guarded)
 
 
 def test_a_model_that_it_cannot_load(said):
