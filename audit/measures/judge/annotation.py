@@ -102,6 +102,11 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     ]
 
 
+def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
+    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
+    return [Annotation(diagnosis.id, None, None, None) for diagnosis in panel]
+
+
 def leave_open(
     annotations: Sequence[Annotation], panel: Sequence[Diagnosis], *, unread: Sequence[str]
 ) -> list[Annotation]:

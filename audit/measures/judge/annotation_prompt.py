@@ -5,7 +5,7 @@ every medication in the list, no field contradicts another. Knows nothing of ser
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Final
@@ -17,14 +17,12 @@ from clinaudit.audit.runtime.served.question import (
     CHARS_PER_TOKEN,
     TEXT,
     FilledForm,
+    Form,
     Question,
     StrictModel,
     break_control_tokens,
     estimate_tokens,
-    fence_marker,
     object_schema,
-    question_id,
-    read_answer,
     restore_control_tokens,
     schema_of,
 )
@@ -46,7 +44,7 @@ class _Removal(StrictModel):
     reason: str
 
 
-class AnnotationEntry(StrictModel):
+class _Entry(StrictModel):
     """What an answer says of one diagnosis, in the order in which the wording asks for its fields."""
 
     present: bool
@@ -59,30 +57,35 @@ class AnnotationEntry(StrictModel):
     medications_to_remove: list[_Removal]
 
 
-ENTRY_SCHEMA: Final = schema_of(AnnotationEntry)
+ENTRY_SCHEMA: Final = schema_of(_Entry)
 
 
 class _AnnotationAnswer(FilledForm):
-    diagnoses: dict[str, AnnotationEntry]
+    diagnoses: dict[str, _Entry]
+
+
+def _form(panel: Sequence[Diagnosis]) -> Form[_AnnotationAnswer]:
+    ids = [diagnosis.id for diagnosis in panel]
+    schema = object_schema(question=TEXT, diagnoses=object_schema(**dict.fromkeys(ids, ENTRY_SCHEMA)))
+    room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
+    return Form("annotations", SYSTEM, QUESTION, _AnnotationAnswer, room, ", ".join(ids), schema)
+
+
+def _texts(history: PatientHistory) -> list[str]:
+    return [*history.notes, history.note_start, history.hpi, *history.medications]
 
 
 def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
     """Return the question about one patient's whole history; cut the history to the model's context first."""
-    notes = "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1))
-    medications = "; ".join(history.medications)
-    parts = {"notes": notes, "note_start": history.note_start, "hpi": history.hpi, "medications": medications}
-    parts = {name: break_control_tokens(text) for name, text in parts.items()}
-    question = QUESTION.format(
-        table="\n".join(_describe(diagnosis) for diagnosis in panel),
-        ids=", ".join(diagnosis.id for diagnosis in panel),
-        question=_question_id(history, panel),
-        marker=fence_marker(list(parts.values())),
-        **parts,
-    )
-    entries = object_schema(**{diagnosis.id: ENTRY_SCHEMA for diagnosis in panel})
-    schema = object_schema(question=TEXT, diagnoses=entries)
-    room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
-    return Question(SYSTEM, question, "annotations", schema, room)
+    parts = {
+        "notes": "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1)),
+        "note_start": history.note_start,
+        "hpi": history.hpi,
+        "medications": "; ".join(history.medications),
+    }
+    sent = {name: break_control_tokens(text) for name, text in parts.items()}
+    form, table = _form(panel), "\n".join(map(_describe, panel))
+    return form.ask(_texts(history), fenced=list(sent.values()), table=table, ids=form.subject, **sent)
 
 
 def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> tuple[Sequence[str], Sequence[str]]:
@@ -104,41 +107,34 @@ def keep_end(text: str, *, limit_tokens: int) -> str:
 
 def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
     """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
-    read = read_answer(answer, _AnnotationAnswer, question=_question_id(history, panel))
+    read = _form(panel).read(answer, _texts(history))
     if isinstance(read, str):
         return read
-    entries = {name: _restore_control_tokens(entry, history) for name, entry in read.diagnoses.items()}
-    if set(entries) != {diagnosis.id for diagnosis in panel}:
+    if read.diagnoses.keys() != {diagnosis.id for diagnosis in panel}:
         return "the answer's keys are not exactly the diagnoses"
-    for entry in entries.values():
-        reason = _invalid_reason(entry, history)
-        if reason is not None:
+    annotations = []
+    for diagnosis in panel:
+        entry = read.diagnoses[diagnosis.id]
+        spans = {
+            kind: tuple(dict.fromkeys(restore_control_tokens(getattr(entry, kind), history.notes))) for kind in _SPANS
+        }
+        if reason := _invalid_reason(entry, spans, history):
             return reason
-    return [_annotation(diagnosis, entries[diagnosis.id]) for diagnosis in panel]
+        # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
+        is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
+        removals = tuple(MedicationRemoval(one.substring.strip(), one.reason) for one in entry.medications_to_remove)
+        present = entry.present or (None if is_hinted else False)
+        annotations.append(
+            Annotation(
+                diagnosis.id, present, entry.in_note_start, entry.in_hpi, **spans, medications_to_remove=removals
+            )
+        )
+    return annotations
 
 
-def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
-    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
-    return [Annotation(diagnosis.id, None, None, None) for diagnosis in panel]
-
-
-def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
-    return question_id(
-        [*history.notes, history.note_start, history.hpi, *history.medications], [diagnosis.id for diagnosis in panel]
-    )
-
-
-def _restore_control_tokens(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
-    """Return the entry with its quotations as the notes have them, without the blanks put into control tokens."""
-    spans = {kind: list(restore_control_tokens(getattr(entry, kind), history.notes)) for kind in _SPANS}
-    return entry.model_copy(update=spans)
-
-
-def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | None:
-    for kind in _SPANS:
-        spans: list[str] = getattr(entry, kind)
-        problem = spans_problem(spans, history.notes)
-        if problem is not None:
+def _invalid_reason(entry: _Entry, spans: Mapping[str, Sequence[str]], history: PatientHistory) -> str | None:
+    for kind, own in spans.items():
+        if problem := spans_problem(own, history.notes):
             return f"{kind} holds {problem}"
     if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
         return "present, but without diagnosis_spans or icd10_spans"
@@ -152,49 +148,30 @@ def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | No
 
 
 def _is_drug(substring: str, medications: Sequence[str]) -> bool:
-    """Whether the piece names a drug of the list.
+    """Whether the piece is whole words of an entry, and one of them of the drug's name.
 
-    What a judge names is later removed from all patients' lists, not this patient's alone. So the piece must be whole
-    words of an entry's drug name. The name ends before the dose, the form or the frequency: "50 mg" or
-    "daily" would empty all lists.
+    What a judge names is later removed from all patients' lists, not this patient's alone: "50 mg" or "daily" would
+    empty them. The name ends before the first dose, form or frequency.
     """
     whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
-    words = set(_WORD.findall(substring.lower()))
-    return any(whole.search(entry) is not None and words & _words_of_name(entry) for entry in medications)
+    words = {word for word in _WORD.findall(substring.lower()) if len(word) >= _LEAST_MEDICATION_CHARS}
 
+    def names_no_drug(word: str) -> bool:
+        return word in _NO_DRUG or any(map(str.isdigit, word))
 
-def _words_of_name(entry: str) -> set[str]:
-    """Return the words with which an entry names its drug: those before the first dose, form or frequency."""
-    words = _WORD.findall(entry.lower())
-    rest = dropwhile(_names_no_drug, words)
-    name = takewhile(lambda word: not _names_no_drug(word), rest)
-    return {word for word in name if len(word) >= _LEAST_MEDICATION_CHARS}
+    def name_of(entry: str) -> list[str]:
+        rest = [*dropwhile(names_no_drug, _WORD.findall(entry.lower()))]
+        return [*takewhile(lambda word: not names_no_drug(word), rest)]
 
-
-def _names_no_drug(word: str) -> bool:
-    return word in _NO_DRUG or any(map(str.isdigit, word))
-
-
-def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
-    # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
-    is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
-    return Annotation(
-        diagnosis.id,
-        True if entry.present else (None if is_hinted else False),
-        entry.in_note_start,
-        entry.in_hpi,
-        **{kind: tuple(dict.fromkeys(getattr(entry, kind))) for kind in _SPANS},
-        medications_to_remove=tuple(
-            MedicationRemoval(removal.substring.strip(), removal.reason) for removal in entry.medications_to_remove
-        ),
-    )
+    return any(whole.search(entry) is not None and words.intersection(name_of(entry)) for entry in medications)
 
 
 def _describe(diagnosis: Diagnosis) -> str:
-    parts = [
-        f"names: {', '.join(diagnosis.names)}",
-        f"ICD-10 codes: {', '.join(diagnosis.icd10)}" if diagnosis.icd10 else "",
-        f"medications: {', '.join(diagnosis.medications)}" if diagnosis.medications else "",
-        f"symptoms: {', '.join(diagnosis.symptoms)}" if diagnosis.symptoms else "",
-    ]
-    return f"- {diagnosis.id} ({diagnosis.display}). " + "; ".join(part for part in parts if part)
+    lists = {
+        "names": diagnosis.names,
+        "ICD-10 codes": diagnosis.icd10,
+        "medications": diagnosis.medications,
+        "symptoms": diagnosis.symptoms,
+    }
+    terms = "; ".join(f"{title}: {', '.join(terms)}" for title, terms in lists.items() if terms)
+    return f"- {diagnosis.id} ({diagnosis.display}). {terms}"

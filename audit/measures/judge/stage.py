@@ -136,7 +136,7 @@ def judge_generations(
     """
     judged = ask_judge(judge, inquiries.filter(~pl.col("refused")), panel, ledger, progress)
     reason = pl.when("refused").then(pl.lit(REFUSED)).otherwise("invalid_reason")
-    unasked = (pl.col("judge").fill_null(judge.name), pl.col("attempts").fill_null(0), pl.col("answers").fill_null([]))
+    unasked = (pl.col("judge").fill_null(judge.name), pl.col("attempts").fill_null(0))
     return (
         inquiries.join(judged, on=_KEY, how="left", maintain_order="left")
         .with_columns(*unasked, invalid_reason=reason)

@@ -131,7 +131,7 @@ def _write(
             spans = {**{kind: [] for kind in SPAN_FIELDS}, "diagnosis_spans": ["t"] if is_stated else []}
             verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
             judged = {"generation_id": name, "diagnosis": "hiv", **verdict, **spans, "judge": "j"}
-            tables["judgements"].append({**judged, "attempts": 1, "invalid_reason": None, "answers": []})
+            tables["judgements"].append({**judged, "attempts": 1, "invalid_reason": None})
     # Half of each arm has the diagnosis; a set takes one of each cell.
     for arm in ARMS:
         patients = [patient for patient, of in everybody if of == arm]

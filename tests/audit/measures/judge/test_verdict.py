@@ -65,13 +65,7 @@ def test_invalid(verdict, reason):
         Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
         Judgement(Verdict(False, None), "lexicon", 1, None),
         Judgement(None, "openai", 3, "mentioned, but without a span"),
-        Judgement(
-            Verdict(True, "negative", evidence_spans=("told so",)),
-            "openai",
-            4,
-            None,
-            ("unjudged", "negative", "negative"),
-        ),
+        Judgement(Verdict(True, "negative", evidence_spans=("told so",)), "openai", 2, None),
     ],
 )
 def test_a_row_comes_back_as_it_went(judgement):
