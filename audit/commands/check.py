@@ -190,7 +190,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(checked.judge.name, checked.labelled.source, figures, read_by_kind(checked.scored)))
+    say(judge_text(checked.judge.name, checked.labelled.source, figures, read_by_kind(checked.scored).rows()))
     for reason, count in checked.unjudged_reasons.items():
         say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)

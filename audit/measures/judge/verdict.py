@@ -66,8 +66,8 @@ class Judgement:
     invalid_reason: str | None
     #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
     is_queried: bool = False
-    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it; None: not told.
-    is_named: bool | None = None
+    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it.
+    is_named: bool = False
 
     @property
     def outcome(self) -> Outcome:

@@ -5,12 +5,13 @@ Owns how they are put together. Deterministic; no model, no network. Logs nothin
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, asks, decide, guards, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, asks, decide, read_clause, token_span
 from clinaudit.audit.measures.judge.lexicon.layout import (
     MAX_CLAUSE_CHARS,
     PHRASE_TABLES,
@@ -36,6 +37,8 @@ BEFORE_CHARS, AFTER_CHARS = 300, 160
 _MOST_KEPT: Final = 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+#: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
+_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -101,7 +104,7 @@ class LexiconJudge:
                 status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
                 if is_infection and kind is TermKind.MEDICATION and rule == "default":
                     around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
-                    status, rule = ("ambiguous", "guarded") if guards(around) else (status, rule)
+                    status, rule = ("ambiguous", "guarded") if _GUARDING.search(around) else (status, rule)
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
@@ -114,7 +117,7 @@ def _attribute(
     """Return the status of one mention, which stands at `span` in its clause, and what decided it."""
     read = read_clause(clause)
     tokens = token_span(read, span)
-    if is_of_another(read.words, tokens.start, gender):
+    if is_of_another(read, tokens.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=section)

@@ -7,8 +7,8 @@ from support.servers import fault_server
 from support.servers.fault_server import MODEL, Fault, Meeting, floods, raw, says
 from support.servers.served_judging import GOOD, POSITIVE, SECRET, changed, judgements
 
+from clinaudit.audit.measures.judge.served_judge import VERDICT_SCHEMA
 from clinaudit.audit.measures.judge.verdict import Verdict
-from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA
 from clinaudit.audit.runtime.served.answering_model import REASONING_TOKENS
 
 

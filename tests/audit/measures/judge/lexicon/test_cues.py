@@ -29,7 +29,7 @@ def test_the_cue_that_decides(text, said):
 @pytest.mark.parametrize(("text", "said"), CASES["whose it is"])
 def test_whose_it_is(text, said):
     plain, clause, words = marked(text)
-    assert is_of_another(clause.words, words.start, gender_of_patient(plain)) is (said == "another")
+    assert is_of_another(clause, words.start, gender_of_patient(plain)) is (said == "another")
 
 
 @pytest.mark.parametrize(("text", "said"), CASES["what a drug is given for"])
