@@ -170,15 +170,9 @@ def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
     """Return how many notes an answer draws on, and what its regions are."""
     regions, stitched = pl.col("regions"), pl.col("stitched_regions")
     behind = _patients(regions > 0)
-
-    def mean(column: str) -> pl.Expr:
-        return pl.col(column).filter(regions > 0).mean()
-
     lengths = zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True)
     return [
-        _figure(answers, "source_notes", mean("source_notes"), behind),
-        _figure(answers, "source_notes", mean("source_notes_min"), behind, "reading", "least"),
-        _figure(answers, "source_notes", mean("source_notes_any"), behind, "reading", "any"),
+        _figure(answers, "source_notes", pl.col("source_notes").filter(regions > 0).mean(), behind),
         _figure(
             answers, "stitched_share", stitched.sum() / regions.sum(), _fewer(stitched > 0, regions - stitched > 0)
         ),

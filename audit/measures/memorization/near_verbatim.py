@@ -46,22 +46,6 @@ class NearMatches(NamedTuple):
             covered[start:end] = True
         return covered
 
-    def longest_regions(self, generation: int, note_of: Sequence[int]) -> list[tuple[Span, int]]:
-        """Return the longest near-verbatim regions of a generation, by first token, each with the last note of it.
-
-        `note_of` is the index of each reading's note.
-        """
-        regions: dict[int, tuple[Span, int]] = {}
-        for row in np.flatnonzero(self.generations == generation).tolist():
-            start, end, region = (int(column[row]) for column in (self.starts, self.ends, self.regions))
-            (first, last), note = regions.get(region, (Span(start, end), note_of[self.readings[row]]))
-            regions[region] = Span(min(first, start), max(last, end)), note
-        most = max((end - start for (start, end), _ in regions.values()), default=0)
-        # In the order of notes, so that the last one is kept.
-        return sorted(
-            {s: note for s, note in sorted(regions.values(), key=lambda one: one[1]) if s[1] - s[0] == most}.items()
-        )
-
 
 def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> NearMatches:
     """Return the shared runs in near windows of a patient's generations against each of the patient's notes.
