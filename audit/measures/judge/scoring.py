@@ -125,20 +125,6 @@ def score_judge(
     )
 
 
-class CheckedJudge(NamedTuple):
-    """The judge that settings choose, scored alone, outside an audit (`clinaudit judge-check`)."""
-
-    judge: Judge
-    labelled: LabelledSet
-    #: As from `score_judge`.
-    scored: pl.DataFrame
-
-    @property
-    def unjudged_reasons(self) -> dict[str, int]:
-        """Why labelled texts have no verdict, the most frequent reason first."""
-        return count_reasons(self.scored.filter(kind="labelled")["reason"])
-
-
 def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
     """Return how the labelled texts with a verdict were read by kind of sentence, in the order of the kinds' names.
 
@@ -156,36 +142,41 @@ def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
     return counts.sort("kind")
 
 
-def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progress: Progress) -> CheckedJudge:
-    """Score the judge of the settings; the answers of a served judge are cached in the file `answers`, if given."""
+def check_chosen_judge(
+    settings: AuditSettings, *, answers: Path | None, progress: Progress
+) -> tuple[Judge, LabelledSet, pl.DataFrame]:
+    """Score the judge of the settings alone, outside an audit; return it, the texts, and what `score_judge` returns.
+
+    The answers of a served judge are cached in the file `answers`, if given.
+    """
     panel = load_panel(settings.diagnoses)
     labelled = load_labelled_set(settings.judge_labels, panel)
     require_no_endpoint(settings)
     judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
     with cache_answers(judge, progress, keep_in=keep_in):
-        return CheckedJudge(judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress))
+        return judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress)
 
 
-def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str | None) -> dict[str, object]:
+def describe_check(
+    judge: Judge, labelled: LabelledSet, scored: pl.DataFrame, figures: Estimates, *, complaint: str | None
+) -> dict[str, object]:
     """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
 
-    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met.
-
-    `complaint`: why the policy does not accept the judge; None where it does.
+    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met, the most
+    frequent first. `complaint`: why the policy does not accept the judge; None where it does.
     """
-    items = checked.scored.filter(kind="labelled")
+    items = scored.filter(kind="labelled").rename({"truth": "label"})
+    counts = figures.frame.select("metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low")
     return {
-        "judge": checked.judge.name,
-        "labels": checked.labelled.source,
-        "figures": figures.frame.select(
-            "metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low"
-        ).to_dicts(),
-        "identity": checked.judge.identity(),
-        "labels_digest": checked.labelled.digest,
+        "judge": judge.name,
+        "labels": labelled.source,
+        "figures": counts.to_dicts(),
+        "identity": judge.identity(),
+        "labels_digest": labelled.digest,
         "accepted": complaint is None,
         "reason": complaint,
-        "kinds": read_by_kind(checked.scored).to_dicts(),
-        "items": items.rename({"truth": "label"}).select("diagnosis", "label", "verdict", "reason").to_dicts(),
-        "unjudged_reasons": checked.unjudged_reasons,
+        "kinds": read_by_kind(scored).to_dicts(),
+        "items": items.select("diagnosis", "label", "verdict", "reason").to_dicts(),
+        "unjudged_reasons": count_reasons(items["reason"]),
     }

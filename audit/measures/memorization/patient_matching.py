@@ -169,13 +169,13 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
         )
         rows["near_texts"] += [
             {
-                "generation_id": answers[one.generation].generation_id,
-                "said": one.text,
-                "masked": None if one.masked == one.text else one.masked,
-                **_place(one.span_tokens, places[one.generation]),
-                **_note_place(patient.note_ids[one.note], one.note_chars),
+                "generation_id": answers[index].generation_id,
+                "said": text,
+                "masked": None if masked == text else masked,
+                **_place(span_tokens, places[index]),
+                **_note_place(patient.note_ids[note], note_chars),
             }
-            for one in texts
+            for index, span_tokens, note, note_chars, text, masked in texts
         ]
     return rows
 
