@@ -62,8 +62,6 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
             if role == "subject" or (role == "oblique" and _is_told_of(words, at)):
                 holder = at
                 at = _after_apposition(words, at, mention_start)
-            elif role == "oblique" and holder is not None and _has_event(words, holder, at):
-                holder = None
         elif _name(word) in _PEOPLE["others"] and _is_told_of(words, at) and "neither" not in words[:at]:
             holder = at
         elif subject in _SUBJECTS or word in _PATIENT or _is_patients_own(words, at):
