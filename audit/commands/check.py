@@ -167,6 +167,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     """
     from clinaudit.audit.measures.judge.estimates import estimate_judge
     from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check, read_by_kind
+    from clinaudit.audit.measures.judge.stage import count_reasons
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
@@ -178,18 +179,18 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     if out is not None:
         require_writable(out, role="what judge-check writes")
     answers = None if out is None else out.with_name(f".{out.name}.answers")
-    checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
+    judge, labelled, scored = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact.
-    figures = Estimates(estimate_judge({"scored_texts": checked.scored.lazy()}))
+    figures = Estimates(estimate_judge({"scored_texts": scored.lazy()}))
     lack = why_judge_not_accepted(limits.guards, figures)
     complaint = None if lack is None else lack.reason
     if out is not None:
-        document = describe_check(checked, figures, complaint=complaint)
+        document = describe_check(judge, labelled, scored, figures, complaint=complaint)
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(checked.judge.name, checked.labelled.source, figures, read_by_kind(checked.scored)))
-    for reason, count in checked.unjudged_reasons.items():
+    say(judge_text(judge.name, labelled.source, figures, read_by_kind(scored).rows()))
+    for reason, count in count_reasons(scored.filter(kind="labelled")["reason"]).items():
         say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")

@@ -145,9 +145,7 @@ class JudgeOptions(ServedModelOptions):
     """Who judges, and how well."""
 
     judge: JudgeChoice = option("lexicon", "openai: the served model.")
-    judge_decoding: JudgeDecoding = option(
-        "deterministic", "provider-default: no temperature, each question three times."
-    )
+    judge_decoding: JudgeDecoding = option("deterministic", "provider-default: without temperature and seed.")
     #: About what a context of 128k takes.
     judge_note_tokens: Positive = option(100_000, "Most tokens of a patient's notes at once.", metavar="TOKENS")
     judge_labels: Path | None = option(

@@ -13,7 +13,7 @@ from support.runs.command_line import ASKED, audit_apart, command, run_command, 
 from support.runs.tables import exact_of
 from support.servers.serving import NAME, served
 
-from clinaudit.audit.measures.judge.annotation import PatientHistory
+from clinaudit.audit.measures.judge.labels import PatientHistory
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 from clinaudit.audit.runtime.model.audited_model import make_engine

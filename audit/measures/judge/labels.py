@@ -1,25 +1,27 @@
 """Diagnosis labels of patients: from the corpus's table, or annotated from their notes (paper, Appendix G).
 
-Owns which source a label comes from, the labels' rows in the evidence, and which parts of a prompt the annotations show
-to reveal a diagnosis. Knows nothing of cohorts or generations.
+Owns which source a label comes from, the annotation of one patient, the labels' rows in the evidence, and which parts
+of a prompt the annotations show to reveal a diagnosis. Labels that a judge reads share its errors (misclassified
+labels); the report says so. Knows nothing of cohorts or generations.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
-from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.measures.judge.verdict import Judge, Judgement
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Revealed
 from clinaudit.priors.tiers import Fact
@@ -32,6 +34,115 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
 OPEN: Final = "some note asks whether the patient has it, or was not judged"
 _WHO: Final = ("patient_id", "diagnosis")
+
+
+@dataclass(frozen=True, slots=True)
+class MedicationRemoval:
+    """An entry of the patient's medication list that reveals a diagnosis, and why."""
+
+    substring: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes."""
+
+    diagnosis: str
+    #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
+    #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
+    #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
+    #: or was not judged.
+    present: bool | None
+    #: Whether the opening of a note that a prompt is taken from, and its HPI, refer to the diagnosis (name, code or
+    #: drug). None: unknown, the judge gave no usable answer; the prompt is then searched for the panel's terms only, as
+    #: every prompt is.
+    in_note_start: bool | None
+    in_hpi: bool | None
+    #: Names and codes come from the notes that state it; symptoms and drugs from any note.
+    diagnosis_spans: tuple[str, ...] = ()
+    icd10_spans: tuple[str, ...] = ()
+    symptom_spans: tuple[str, ...] = ()
+    medication_spans: tuple[str, ...] = ()
+    #: Listed for patients without the diagnosis too: removal from the positives alone would itself reveal it
+    #: (docs/methods.md, section 1).
+    medications_to_remove: tuple[MedicationRemoval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PatientHistory:
+    """The notes of one patient, as an annotation takes them."""
+
+    #: Every note of the patient, oldest first.
+    notes: Sequence[str]
+    #: Of the notes that prompts are taken from, mostly the latest: what stands before the HPI, and the HPI.
+    note_start: str
+    hpi: str
+    #: One entry for each medication of the latest note.
+    medications: Sequence[str]
+
+
+@runtime_checkable
+class HistoryJudge(Protocol):
+    """A judge that reads whole histories by itself, rather than note by note, and whose answers cost time or money."""
+
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
+        ...
+
+    def annotate_many(
+        self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
+    ) -> Iterator[list[Annotation]]:
+        """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
+        ...
+
+
+def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
+    """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
+
+    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, asks
+    for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
+    """
+    # Note by note: a note is read once for all diagnoses.
+    judged = list(judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in panel]))
+    return [_annotation(diagnosis, judged[place :: len(panel)], history) for place, diagnosis in enumerate(panel)]
+
+
+def _annotation(diagnosis: Diagnosis, judged: Sequence[Judgement], history: PatientHistory) -> Annotation:
+    named = [span for one in judged if one.verdict and one.is_named for span in one.verdict.diagnosis_spans]
+    # Positive, but not by name or code: not stated, and nothing that a control could have.
+    is_open = any(one.outcome in ("unjudged", "positive") or one.is_queried for one in judged)
+    # A span with a figure and no name is a code: "b20" alone is not recognized as one, although in brackets it was.
+    codes = [
+        span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
+    ]
+    revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
+    spans: dict[str, Iterable[str]] = {
+        "diagnosis_spans": (span for span in named if span not in codes),
+        "icd10_spans": codes,
+        "symptom_spans": _spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
+        "medication_spans": _spans_in(history.notes, diagnosis, TermKind.MEDICATION),
+    }
+    return Annotation(
+        diagnosis.id,
+        # What stands in the medication list is the patient's.
+        True if named else (None if revealing or is_open else False),
+        refers_to(history.note_start, diagnosis),
+        refers_to(history.hpi, diagnosis),
+        **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
+        medications_to_remove=tuple(
+            MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing
+        ),
+    )
+
+
+def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> Iterator[str]:
+    return (note[slice(*found.span)] for note in notes for found in find_terms(note, diagnosis, (kind,)))
+
+
+def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
+    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
+    return [Annotation(diagnosis.id, None, None, None) for diagnosis in panel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +219,11 @@ def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame 
     table = corpus.diagnosis_labels
     if table is None:
         return None
+    keys = ((patient_id, diagnosis.id) for patient_id in sorted(corpus.patients) for diagnosis in panel)
     schema = schema_of("labels")
-    given = pl.DataFrame(
-        [(*who, present) for who, present in table.items()], schema=list(schema.items())[:3], orient="row"
-    )
-    patients = pl.DataFrame({"patient_id": sorted(corpus.patients)}, schema_overrides={"patient_id": pl.String})
-    known = pl.col("present").is_not_null()
-    return (
-        patients.join(
-            pl.DataFrame({"diagnosis": [diagnosis.id for diagnosis in panel]}), how="cross", maintain_order="left_right"
-        )
-        .join(given, on=_WHO, how="left", maintain_order="left")
-        .with_columns(source=pl.when(known).then(pl.lit("table")), reason=pl.when(~known).then(pl.lit(NO_ROW)))
-        .match_to_schema(schema)
-    )
+    rows = pl.DataFrame([(*key, table.get(key)) for key in keys], schema=list(schema.items())[:3], orient="row")
+    source = pl.when(pl.col("present").is_not_null()).then(pl.lit("table"))
+    return rows.with_columns(source=source, reason=pl.when(source.is_null()).then(pl.lit(NO_ROW)))
 
 
 def label_patients(
@@ -140,19 +242,18 @@ def label_patients(
 
 def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> pl.DataFrame:
     """Return the rows of `labels.parquet` from the annotations of every patient."""
-    hints = ("medication_spans", "symptom_spans", "medications_to_remove")
+    hints = pl.col("medication_spans", "symptom_spans", "medications_to_remove").list.len()
     reason = (
         pl.when(pl.col("present").is_not_null())
         .then(None)
         .when(pl.col("in_note_start").is_null())
         .then(pl.lit(NO_ANSWER))
-        .when(pl.sum_horizontal(pl.col(hints).list.len()) > 0)
+        .when(pl.sum_horizontal(hints) > 0)
         .then(pl.lit(HINTED))
         .otherwise(pl.lit(OPEN))
     )
-    return annotations.sort("patient_id", maintain_order=True).select(
-        *_WHO, "present", pl.lit(source).alias("source"), reason.alias("reason")
-    )
+    rows = annotations.sort("patient_id", maintain_order=True)
+    return rows.select(*_WHO, "present", source=pl.lit(source), reason=reason)
 
 
 def annotate_members(
@@ -174,11 +275,8 @@ def annotate_members(
         return annotated.filter(pl.col("patient_id").is_in(chosen)).sort("patient_id", maintain_order=True)
     annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress)
     stated = labels.select(*_WHO, "present")
-    return (
-        annotations.drop("present")
-        .join(stated, on=_WHO, how="left", maintain_order="left")
-        .select(list(schema_of("annotations")))
-    )
+    joined = annotations.drop("present").join(stated, on=_WHO, how="left", maintain_order="left")
+    return as_table("annotations", joined)
 
 
 def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:
@@ -188,13 +286,10 @@ def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:
     """
     if not isinstance(judge, HistoryJudge):
         return NO_FINDINGS
-    pieces = annotations.explode("medications_to_remove").select(
-        "diagnosis", substring=pl.col("medications_to_remove").struct.field("substring")
-    )
+    removed = annotations.explode("medications_to_remove").unnest("medications_to_remove").drop_nulls("substring")
+    pieces = removed.group_by("diagnosis").agg(pl.col("substring").unique().sort())
     return Revealed(
-        medications=dict(
-            pieces.drop_nulls().group_by("diagnosis").agg(pl.col("substring").unique().sort()).iter_rows()
-        ),
+        medications=dict(pieces.iter_rows()),
         in_opening=set(annotations.filter("in_note_start").select(_WHO).iter_rows()),
         in_hpi=set(annotations.filter("in_hpi").select(_WHO).iter_rows()),
     )

@@ -42,7 +42,6 @@ class LabelledSet(NamedTuple):
     texts: pl.DataFrame
 
 
-_KINDS: Final = ("kind", "right", "of", "taken_for_positive", "of_others")
 TEXTS: Final = dict.fromkeys(("kind", "diagnosis", "truth", "text", "sentence", "injected"), pl.String)
 
 
@@ -54,6 +53,7 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
     known = [diagnosis.id for diagnosis in panel]
     role = "the labelled texts"
     content = read_text_file(path or LABELLED_PATH, role=role)
+    planted = read_text_file(INJECTIONS_PATH, role="the planted injections")
     problems: list[str] = []
     texts = [
         ("labelled", row["diagnosis"], row["verdict"], row["text"], row.get("kind"), None)
@@ -63,7 +63,6 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
         raise BadInputError(f"{role} {(path or LABELLED_PATH).name} are not valid; mend these rows", problems)
     if not texts:
         raise BadInputError(f"{role} {(path or LABELLED_PATH).name} hold no row; give at least one a line")
-    planted = read_text_file(INJECTIONS_PATH, role="the planted injections")
     texts += [
         ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), None, row["text"])
         for row in _rows(planted, known, [])
@@ -75,30 +74,27 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
 def _rows(content: str, known: Sequence[str], problems: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
     for number, row in json_rows(content, problems):
-        problem = _problem(row, known)
+        if not isinstance(row, dict):
+            problems.append(f"row {number}: must be an object with text, diagnosis and verdict")
+            continue
+        text: Any = row.get("text")
+        verdict = row.get("verdict")
+        is_text = isinstance(text, str)
+        wrong = {
+            "text must be a text": not is_text,
+            "text holds half a surrogate pair, which is no character": is_text and not is_encodable(text),
+            f"diagnosis must be one of {', '.join(known)}": row.get("diagnosis") not in known,
+            f"verdict must be one of {', '.join(VERDICT_CLASSES)}": verdict not in VERDICT_CLASSES,
+            "kind, where it is given, must be a text": not isinstance(row.get("kind", ""), str),
+            "text is blank: it mentions nothing, so that its verdict can only be not_mentioned": (
+                is_text and not text.strip() and verdict != "not_mentioned"
+            ),
+        }
+        problem = next((problem for problem, is_so in wrong.items() if is_so), None)
         if problem is None:
             yield row
         else:
             problems.append(f"row {number}: {problem}")
-
-
-def _problem(row: object, known: Sequence[str]) -> str | None:
-    if not isinstance(row, dict):
-        return "must be an object with text, diagnosis and verdict"
-    text, diagnosis, verdict = row.get("text"), row.get("diagnosis"), row.get("verdict")
-    if not isinstance(text, str):
-        return "text must be a text"
-    if not is_encodable(text):
-        return "text holds half a surrogate pair, which is no character"
-    if not isinstance(diagnosis, str) or diagnosis not in known:
-        return f"diagnosis must be one of {', '.join(known)}"
-    if verdict not in VERDICT_CLASSES:
-        return f"verdict must be one of {', '.join(VERDICT_CLASSES)}"
-    if not isinstance(row.get("kind", ""), str):
-        return "kind, where it is given, must be a text"
-    if not text.strip() and verdict != "not_mentioned":
-        return "text is blank: it mentions nothing, so that its verdict can only be not_mentioned"
-    return None
 
 
 def score_judge(
@@ -129,69 +125,58 @@ def score_judge(
     )
 
 
-class CheckedJudge(NamedTuple):
-    """The judge that settings choose, scored alone, outside an audit (`clinaudit judge-check`)."""
-
-    judge: Judge
-    labelled: LabelledSet
-    #: As from `score_judge`.
-    scored: pl.DataFrame
-
-    @property
-    def unjudged_reasons(self) -> dict[str, int]:
-        """Why labelled texts have no verdict, the most frequent reason first."""
-        return count_reasons(self.scored.filter(kind="labelled")["reason"])
-
-
-def read_by_kind(scored: pl.DataFrame) -> list[tuple[str, int, int, int, int]]:
+def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
     """Return how the labelled texts with a verdict were read by kind of sentence, in the order of the kinds' names.
 
-    A row is the kind, how many texts were read rightly, of how many, how many were taken for positive, and of how many
-    that are not: ("education", 27, 30, 3, 30).
+    A row is the kind, how many texts were read rightly (`right`), of how many (`of`), how many were taken for positive,
+    and of how many that are not (`of_others`): ("education", 27, 30, 3, 30).
     """
-    read = scored.filter(
-        pl.col("kind") == "labelled", pl.col("verdict") != "unjudged", pl.col("sentence").is_not_null()
-    )
+    read = scored.filter(pl.col("verdict") != "unjudged", kind="labelled").drop_nulls("sentence")
     is_other = pl.col("truth") != "positive"
-    counts = read.group_by("sentence").agg(
-        (pl.col("truth") == pl.col("verdict")).sum().alias("right"),
-        pl.len().alias("texts"),
-        (is_other & (pl.col("verdict") == "positive")).sum().alias("taken"),
-        is_other.sum().alias("others"),
+    counts = read.group_by(kind="sentence").agg(
+        right=(pl.col("truth") == pl.col("verdict")).sum(),
+        of=pl.len(),
+        taken_for_positive=(is_other & (pl.col("verdict") == "positive")).sum(),
+        of_others=is_other.sum(),
     )
-    return counts.sort("sentence").rows()
+    return counts.sort("kind")
 
 
-def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progress: Progress) -> CheckedJudge:
-    """Score the judge of the settings; the answers of a served judge are cached in the file `answers`, if given."""
+def check_chosen_judge(
+    settings: AuditSettings, *, answers: Path | None, progress: Progress
+) -> tuple[Judge, LabelledSet, pl.DataFrame]:
+    """Score the judge of the settings alone, outside an audit; return it, the texts, and what `score_judge` returns.
+
+    The answers of a served judge are cached in the file `answers`, if given.
+    """
     panel = load_panel(settings.diagnoses)
     labelled = load_labelled_set(settings.judge_labels, panel)
     require_no_endpoint(settings)
     judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
     with cache_answers(judge, progress, keep_in=keep_in):
-        return CheckedJudge(judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress))
+        return judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress)
 
 
-def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str | None) -> dict[str, object]:
+def describe_check(
+    judge: Judge, labelled: LabelledSet, scored: pl.DataFrame, figures: Estimates, *, complaint: str | None
+) -> dict[str, object]:
     """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
 
-    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met.
-
-    `complaint`: why the policy does not accept the judge; None where it does.
+    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met, the most
+    frequent first. `complaint`: why the policy does not accept the judge; None where it does.
     """
-    items = checked.scored.filter(kind="labelled")
+    items = scored.filter(kind="labelled").rename({"truth": "label"})
+    counts = figures.frame.select("metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low")
     return {
-        "judge": checked.judge.name,
-        "labels": checked.labelled.source,
-        "figures": figures.frame.select(
-            "metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low"
-        ).to_dicts(),
-        "identity": checked.judge.identity(),
-        "labels_digest": checked.labelled.digest,
+        "judge": judge.name,
+        "labels": labelled.source,
+        "figures": counts.to_dicts(),
+        "identity": judge.identity(),
+        "labels_digest": labelled.digest,
         "accepted": complaint is None,
         "reason": complaint,
-        "kinds": [dict(zip(_KINDS, row, strict=True)) for row in read_by_kind(checked.scored)],
-        "items": items.rename({"truth": "label"}).select("diagnosis", "label", "verdict", "reason").to_dicts(),
-        "unjudged_reasons": checked.unjudged_reasons,
+        "kinds": read_by_kind(scored).to_dicts(),
+        "items": items.select("diagnosis", "label", "verdict", "reason").to_dicts(),
+        "unjudged_reasons": count_reasons(items["reason"]),
     }

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from clinaudit.audit.measures.judge.annotation import HistoryJudge
+from clinaudit.audit.measures.judge.labels import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress

@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.annotation import HistoryJudge
+from clinaudit.audit.measures.judge.labels import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -96,12 +96,12 @@ def ask_judge(
     items = [(text, by_id[diagnosis]) for text, diagnosis in pending.select("text", "diagnosis").iter_rows()]
     done = inquiries.height - len(items)
     with progress.stage(stage, total=inquiries.height, unit="verdicts", done=done) as advance:
-        shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
-        runner = None if isinstance(judge, HistoryJudge) else ledger.runner
-        judged = [judge.judge_many(items)] if runner is None else runner.map(_judge, judge, shards)
-        for (text, diagnosis), key, judgement in zip(
-            items, pending["generation_id"], chain.from_iterable(judged), strict=True
-        ):
+        if ledger.runner is None or isinstance(judge, HistoryJudge):
+            judged = judge.judge_many(items)
+        else:
+            shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
+            judged = chain.from_iterable(ledger.runner.map(_judge, judge, shards))
+        for (text, diagnosis), key, judgement in zip(items, pending["generation_id"], judged, strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, text)
             valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
@@ -109,9 +109,8 @@ def ask_judge(
             advance(1)
     judgements = inquiries.select(_KEY).join(ledger.judgements(), on=_KEY, how="left", maintain_order="left")
     if judgements.height and not judgements["diagnosis_mentioned"].count():
-        reasons = ", ".join(
-            f"{count} x {reason}" for reason, count in count_reasons(judgements["invalid_reason"]).items()
-        )
+        counts = count_reasons(judgements["invalid_reason"]).items()
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in counts)
         warn(f"warning: {stage}: no answer of the judge “{judge.name}” could be used ({reasons})")
     return judgements
 
@@ -135,10 +134,8 @@ def judge_generations(
     negative.
     """
     judged = ask_judge(judge, inquiries.filter(~pl.col("refused")), panel, ledger, progress)
-    reason = pl.when("refused").then(pl.lit(REFUSED)).otherwise("invalid_reason")
-    unasked = (pl.col("judge").fill_null(judge.name), pl.col("attempts").fill_null(0), pl.col("answers").fill_null([]))
-    return (
-        inquiries.join(judged, on=_KEY, how="left", maintain_order="left")
-        .with_columns(*unasked, invalid_reason=reason)
-        .select(schema_of("judgements").names())
+    unasked = inquiries.filter("refused").select(
+        *_KEY, judge=pl.lit(judge.name), attempts=pl.lit(0, pl.Int64), invalid_reason=pl.lit(REFUSED)
     )
+    found = pl.concat([judged, unasked], how="diagonal")
+    return inquiries.select(_KEY).join(found, on=_KEY, how="left", maintain_order="left")

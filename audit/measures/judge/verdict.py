@@ -11,8 +11,7 @@ from typing import Final, Literal, Protocol, get_args
 
 import polars as pl
 
-from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
-from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
+from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.judge import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
@@ -23,11 +22,6 @@ SPAN_FIELDS: Final = ("diagnosis_spans", "symptom_spans", "medication_spans", "e
 _LEAST_SPAN_CHARS = 2
 #: Spans shorter than this must be whole words: as parts of words they stand in most texts.
 _LEAST_PART_CHARS = 4
-WITHOUT_SPAN = "mentioned, but without a span"
-#: Of a question that was asked three times.
-NO_MAJORITY = "no two of the usable answers are alike"
-#: Why there is no verdict, as far as that is counted apart.
-UnjudgedKind = Literal["refused", "without_span", "no_majority", "unusable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +44,14 @@ class Verdict:
 
 def invalid_reason(verdict: Verdict, text: str) -> str | None:
     """Return why the verdict cannot be used for `text`, or None; the reason holds no note text."""
-    if verdict.diagnosis_mentioned:
-        if verdict.patient_has_diagnosis is None:
-            return "mentioned, but without a status"
-        if not verdict.spans:
-            return WITHOUT_SPAN
-    else:
-        if verdict.patient_has_diagnosis is not None:
-            return "not mentioned, but with a status"
-        if verdict.spans:
-            return "not mentioned, but with spans"
+    if verdict.diagnosis_mentioned != (verdict.patient_has_diagnosis is not None):
+        return "mentioned, but without a status" if verdict.diagnosis_mentioned else "not mentioned, but with a status"
+    if verdict.diagnosis_mentioned != bool(verdict.spans):
+        return "mentioned, but without a span" if verdict.diagnosis_mentioned else "not mentioned, but with spans"
     if verdict.patient_has_diagnosis not in (None, *STATUSES):
         return "the status is none of positive, negative, ambiguous"
-    for kind in SPAN_FIELDS:
-        problem = spans_problem(getattr(verdict, kind), [text])
-        if problem is not None:
-            return f"{kind} holds {problem}"
-    return None
+    problems = ((kind, spans_problem(getattr(verdict, kind), [text])) for kind in SPAN_FIELDS)
+    return next((f"{kind} holds {problem}" for kind, problem in problems if problem is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +64,10 @@ class Judgement:
     attempts: int
     #: Why the last answer could not be used; None with a verdict.
     invalid_reason: str | None
-    #: Of a question that was asked several times: what each answer says. Empty where it was asked once, or not at all.
-    answers: tuple[Outcome, ...] = ()
     #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
     is_queried: bool = False
-    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it; None: not told.
-    is_named: bool | None = None
+    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it.
+    is_named: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -92,15 +75,6 @@ class Judgement:
         if self.verdict is None:
             return "unjudged"
         return self.verdict.patient_has_diagnosis or "not_mentioned"
-
-
-def kind_of_reason(reason: str) -> UnjudgedKind:
-    """Return the kind under which a judgement's `invalid_reason` is counted."""
-    if reason == REFUSED_BY_MODEL or reason.startswith(REFUSED_BY_SERVER):
-        return "refused"
-    if reason == WITHOUT_SPAN:
-        return "without_span"
-    return "no_majority" if reason == NO_MAJORITY else "unusable"
 
 
 class Judge(Protocol):
@@ -137,25 +111,6 @@ def _stands_alone(span: str, text: str) -> bool:
     return re.search(before + re.escape(span) + after, text) is not None
 
 
-def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Diagnosis]) -> bool:
-    """Whether the verdict is about another diagnosis of the panel.
-
-    It is so where any of the spans that should name `diagnosis`, or every span, is exactly the name or code of another.
-    """
-
-    def names_another(span: str) -> bool:
-        return not find_terms(span, diagnosis, tuple(TermKind)) and any(
-            found.span == (0, len(span))
-            for other in panel
-            if other.id != diagnosis.id
-            for found in find_terms(span, other, (TermKind.NAME, TermKind.ICD10))
-        )
-
-    return any(names_another(span.strip()) for span in verdict.diagnosis_spans) or (
-        bool(verdict.spans) and all(names_another(span.strip()) for span in verdict.spans)
-    )
-
-
 #: The outcome in a row of `judgements.parquet`, as `Judgement.outcome`.
 OUTCOME: Final = (
     pl.when(pl.col("diagnosis_mentioned").is_null())
@@ -176,5 +131,4 @@ def to_row(judgement: Judgement) -> dict[str, object]:
         "judge": judgement.judge,
         "attempts": judgement.attempts,
         "invalid_reason": judgement.invalid_reason,
-        "answers": list(judgement.answers),
     }

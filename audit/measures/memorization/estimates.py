@@ -11,12 +11,7 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
-from clinaudit.audit.statistics.estimates import (
-    compositions,
-    means_over_patients,
-    shares_of_patients,
-    text_rows,
-)
+from clinaudit.audit.statistics.estimates import compositions, means_over_patients, shares_of_patients, text_rows
 from clinaudit.reports.estimates.frame import one_table
 
 #: Metric -> the tokens of which it is the share of an answer's.
@@ -86,26 +81,19 @@ def estimate_fractions(answers: pl.DataFrame) -> pl.DataFrame:
 def estimate_patients(answers: pl.DataFrame) -> pl.DataFrame:
     """Return the shares of patients with a match, with others' text, with own text, and with much of it (`_ABOVE`)."""
     any_of = answers.with_columns(
-        (pl.col("memorized_tokens") > 0).alias("hit_rate"),
-        (pl.col("attributable_tokens") > 0).alias("attributable_patients"),
-        (pl.col("other_patient_tokens") > 0).alias("other_patient_affected"),
+        hit_rate=pl.col("memorized_tokens") > 0,
+        attributable_patients=pl.col("attributable_tokens") > 0,
+        other_patient_affected=pl.col("other_patient_tokens") > 0,
     )
-    metrics = ["attributable_patients", "hit_rate", "other_patient_affected"]
-    means = answers.group_by([*PLACES, "patient_id"]).agg(_share(pl.col("attributable_tokens")).mean().alias("own"))
+    own = _share(pl.col("attributable_tokens")).mean()
+    means = answers.group_by([*PLACES, "patient_id"]).agg(own=own)
     above = pl.concat(
-        means.with_columns(
-            (pl.col("own") > least).alias("attributable_patients"),
-            pl.lit("above").alias("by"),
-            pl.lit(part).alias("part"),
-        )
+        means.with_columns(attributable_patients=pl.col("own") > least, by=pl.lit("above"), part=pl.lit(part))
         for part, least in _ABOVE.items()
     )
-    return one_table(
-        [
-            shares_of_patients(any_of, metrics, PLACES),
-            shares_of_patients(above, ["attributable_patients"], (*PLACES, "by", "part")),
-        ]
-    )
+    metrics = ["attributable_patients", "hit_rate", "other_patient_affected"]
+    of_much = shares_of_patients(above, ["attributable_patients"], (*PLACES, "by", "part"))
+    return one_table([shares_of_patients(any_of, metrics, PLACES), of_much])
 
 
 def estimate_groups(answers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -115,9 +103,8 @@ def estimate_groups(answers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
 
         estimate_groups(answers, pl.DataFrame({"patient_id": ["p1"], "by": ["sex"], "part": ["female"]}))
     """
-    own = answers.join(groups, on="patient_id", maintain_order="left").with_columns(
-        (pl.col("attributable_tokens") > 0).alias("attributable_patients")
-    )
+    own = answers.join(groups, on="patient_id", maintain_order="left")
+    own = own.with_columns(attributable_patients=pl.col("attributable_tokens") > 0)
     return shares_of_patients(own, ["attributable_patients"], (*PLACES, "by", "part"))
 
 
@@ -141,10 +128,9 @@ def estimate_answers(asked: pl.DataFrame, answers: pl.DataFrame, *, match_tokens
 def _estimate_budgets(tables: Tables, match_tokens: int) -> pl.DataFrame:
     if "priors" not in tables:
         return one_table([])
-    asked = with_place(tables["priors"].filter(~pl.col("excluded"))).select(
-        "patient_id", *PLACES, (pl.col("max_new_tokens") < match_tokens).alias("short_budget")
-    )
-    return shares_of_patients(asked.collect(), ["short_budget"], PLACES)
+    asked = with_place(tables["priors"].filter(~pl.col("excluded")))
+    short = asked.select("patient_id", *PLACES, short_budget=pl.col("max_new_tokens") < match_tokens)
+    return shares_of_patients(short.collect(), ["short_budget"], PLACES)
 
 
 def _patients(chosen: pl.Expr) -> pl.Expr:
@@ -170,66 +156,51 @@ def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
     """Return how many notes an answer draws on, and what its regions are."""
     regions, stitched = pl.col("regions"), pl.col("stitched_regions")
     behind = _patients(regions > 0)
-
-    def mean(column: str) -> pl.Expr:
-        return pl.col(column).filter(regions > 0).mean()
-
-    lengths = zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True)
+    of_stitched = stitched.sum() / regions.sum(), _fewer(stitched > 0, regions - stitched > 0)
+    columns = zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True)
     return [
-        _figure(answers, "source_notes", mean("source_notes"), behind),
-        _figure(answers, "source_notes", mean("source_notes_min"), behind, "reading", "least"),
-        _figure(answers, "source_notes", mean("source_notes_any"), behind, "reading", "any"),
-        _figure(
-            answers, "stitched_share", stitched.sum() / regions.sum(), _fewer(stitched > 0, regions - stitched > 0)
-        ),
+        _figure(answers, "source_notes", pl.col("source_notes").filter(regions > 0).mean(), behind),
+        _figure(answers, "stitched_share", *of_stitched),
         *(
             _figure(answers, "region_length", pl.col(column).sum() / regions.sum(), behind, "unit", unit)
-            for unit, column in lengths
+            for unit, column in columns
         ),
     ]
 
 
 def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
     """Return the pieces with their place, and whether each holds a revealing token."""
-    revealing = (
-        tables["segments"]
-        .group_by(_PIECE)
-        .agg((pl.col("tokens").sum() > pl.col("templated_tokens").sum()).alias("revealing"))
+    revealing = pl.col("tokens").sum() > pl.col("templated_tokens").sum()
+    pieces = tables["regions"].select(
+        *_PIECE,
+        "patient_count",
+        "copy_forward_count",
+        tokens=pl.col("token_end") - pl.col("token_start"),
+        characters=pl.col("char_end") - pl.col("char_start"),
+        words=pl.col("text").str.count_matches(_WORD),
     )
-    return (
-        tables["regions"]
-        .select(
-            *_PIECE,
-            "patient_count",
-            "copy_forward_count",
-            (pl.col("token_end") - pl.col("token_start")).alias("tokens"),
-            (pl.col("char_end") - pl.col("char_start")).alias("characters"),
-            pl.col("text").str.count_matches(_WORD).alias("words"),
-        )
-        .join(revealing, on=_PIECE, how="left", maintain_order="left")
-        .join(placed.lazy(), on="generation_id", maintain_order="left")
-        .collect()
-    )
+    of_segments = tables["segments"].group_by(_PIECE).agg(revealing=revealing)
+    joined = pieces.join(of_segments, on=_PIECE, how="left", maintain_order="left")
+    return joined.join(placed.lazy(), on="generation_id", maintain_order="left").collect()
 
 
 def _estimate_pieces(pieces: pl.DataFrame) -> list[pl.DataFrame]:
     """Return by how many patients and notes pieces are held, and how long they are."""
     single = pl.col("patient_count") == 1
-    kinds = pieces.with_columns(pl.when(single).then(pl.lit("single")).otherwise(pl.lit("shared")).alias("kind"))
+    kinds = pieces.with_columns(kind=pl.when(single).then(pl.lit("single")).otherwise(pl.lit("shared")))
     by_kind = kinds.group_by([*PLACES, "kind"], maintain_order=True)
     lengths = [
-        by_kind.agg(pl.col(unit).mean().alias("value"), pl.col("patient_id").n_unique().alias("behind")).with_columns(
-            pl.lit("unit").alias("by"), pl.format("{}|{}", pl.lit(unit), "kind").alias("part")
+        by_kind.agg(value=pl.col(unit).mean(), behind=pl.col("patient_id").n_unique()).with_columns(
+            by=pl.lit("unit"), part=pl.format("{}|{}", pl.lit(unit), "kind")
         )
         for unit in _UNITS
     ]
+    copied = pieces.filter(single & pl.col("revealing"))
     return [
         _figure(pieces, "shared_share", (~single).mean(), _fewer(~single, single)),
         *(text_rows("piece_length", own) for own in lengths),
         _binned("k_distribution", pieces, "k", "patient_count", _K_PARTS),
-        _binned(
-            "copy_forward", pieces.filter(single & pl.col("revealing")), "copies", "copy_forward_count", _COPY_PARTS
-        ),
+        _binned("copy_forward", copied, "copies", "copy_forward_count", _COPY_PARTS),
     ]
 
 

@@ -46,22 +46,6 @@ class NearMatches(NamedTuple):
             covered[start:end] = True
         return covered
 
-    def longest_regions(self, generation: int, note_of: Sequence[int]) -> list[tuple[Span, int]]:
-        """Return the longest near-verbatim regions of a generation, by first token, each with the last note of it.
-
-        `note_of` is the index of each reading's note.
-        """
-        regions: dict[int, tuple[Span, int]] = {}
-        for row in np.flatnonzero(self.generations == generation).tolist():
-            start, end, region = (int(column[row]) for column in (self.starts, self.ends, self.regions))
-            (first, last), note = regions.get(region, (Span(start, end), note_of[self.readings[row]]))
-            regions[region] = Span(min(first, start), max(last, end)), note
-        most = max((end - start for (start, end), _ in regions.values()), default=0)
-        # In the order of notes, so that the last one is kept.
-        return sorted(
-            {s: note for s, note in sorted(regions.values(), key=lambda one: one[1]) if s[1] - s[0] == most}.items()
-        )
-
 
 def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> NearMatches:
     """Return the shared runs in near windows of a patient's generations against each of the patient's notes.
@@ -167,20 +151,6 @@ def _chain(owners: Numbers, readings: Numbers, starts: Numbers, ends: Numbers, p
     return chains
 
 
-class NearText(NamedTuple):
-    """A stretch of near-verbatim text that counts where one patient's notes alone hold its run."""
-
-    #: Index of the generation, and the stretch's tokens there.
-    generation: int
-    span_tokens: Span
-    #: Index of the note, and the stretch's characters there.
-    note: int
-    note_chars: Span
-    #: The text of the whole run as it stands in the note, and masked.
-    text: str
-    masked: str
-
-
 def find_near_texts(
     matches: NearMatches,
     generations: TokenSequences,
@@ -190,9 +160,11 @@ def find_near_texts(
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> Iterator[NearText]:
+) -> Iterator[tuple[int, Span, int, Span, str, str]]:
     """Yield the stretches that may add to the attributable tokens of one patient's generations, before K is known.
 
+    Each is the index of the generation and its tokens there, the index of the note and its characters there, and the
+    text of the whole run as it stands in the note, and masked: it counts where one patient's notes alone hold the run.
     A token may count that is in no match, no boilerplate of the note, no part of a value that the prompt holds, and in
     no run of a near window with the prompt: it repeats the prompt as nearly as it does the note.
     """
@@ -215,4 +187,4 @@ def find_near_texts(
         if counts.any() and (texts := patient.maskable[note].mask_part(place)) is not None:
             for begun, ended in find_stretches(counts):
                 note_chars = Span(int(chars[begun, 0]), int(chars[ended - 1, 1]))
-                yield NearText(index, Span(start + begun, start + ended), note, note_chars, *texts)
+                yield index, Span(start + begun, start + ended), note, note_chars, *texts

@@ -19,16 +19,10 @@ from clinaudit.audit.measures.memorization.patient_text import (
     PatientText,
     Places,
     Reading,
-    TokenSequences,
     concatenate_sequences,
     find_stretches,
 )
-from clinaudit.audit.measures.memorization.source_attribution import (
-    Piece,
-    attribute_region,
-    count_source_notes,
-    cut_region_text,
-)
+from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
 from clinaudit.audit.measures.memorization.verbatim import (
     PieceLabels,
     covered_tokens,
@@ -39,7 +33,6 @@ from clinaudit.audit.measures.memorization.verbatim import (
 )
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.templates.names import UNASSIGNED
@@ -66,8 +59,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "generations": {
         **_columns(
             "generation_id",
-            "tokens memorized_tokens echo_tokens regions stitched_regions source_notes source_notes_any "
-            "source_notes_min region_characters region_words",
+            "tokens memorized_tokens echo_tokens regions stitched_regions source_notes region_characters region_words",
         ),
         # One byte a token: 1 where it is memorized.
         "memorized": pl.Binary(),
@@ -89,7 +81,6 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "covers": _columns("generation_id", "cover piece"),
     # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: what it says, and `masked`.
     "near_texts": {**_columns("said masked"), **schema_of("near_attributable")},
-    "near_verbatim": schema_of("near_verbatim"),
 }
 
 
@@ -154,156 +145,129 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
     read = reading.patient_reader()
     rows: _Rows = {table: [] for table in COLUMNS}
     for notes, answers in shard:
-        _Matcher(read(notes), reading.tokenizer, match_tokens, rows).match(answers)
+        patient = read(notes)
+        sequences = concatenate_sequences(answer.token_ids for answer in answers)
+        places = [
+            np.array(reading.tokenizer.place_generated(answer.token_ids, answer.text), dtype=np.int64).reshape(-1, 2)
+            for answer in answers
+        ]
+        matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
+        memorized = []
+        for answer, chars, begins in zip(answers, places, matches, strict=True):
+            memorized.append(covered_tokens(begins, match_tokens=match_tokens))
+            spans = merge_overlapping_matches(begins, match_tokens=match_tokens)
+            echo = np.zeros_like(memorized[-1])
+            # The prompt is tokenized only where it matters.
+            if spans:
+                told = answer.token_ids, answer.prompt, reading.tokenizer
+                echo = memorized[-1] & find_prompt_tokens(*told, match_tokens=match_tokens)
+            _read_verbatim(answer, chars, spans, memorized[-1], echo, patient, rows)
+        near = find_near_matches(sequences, patient.sequences, match_tokens=match_tokens)
+        prompts = [answer.prompt for answer in answers]
+        texts = find_near_texts(
+            near, sequences, prompts, memorized, patient, tokenizer=reading.tokenizer, match_tokens=match_tokens
+        )
+        rows["near_texts"] += [
+            {
+                "generation_id": answers[index].generation_id,
+                "said": text,
+                "masked": None if masked == text else masked,
+                **_place(span_tokens, places[index]),
+                **_note_place(patient.note_ids[note], note_chars),
+            }
+            for index, span_tokens, note, note_chars, text, masked in texts
+        ]
     return rows
 
 
-class _Matcher:
-    """Matches one patient's generations, verbatim and nearly, and adds what it finds to the rows."""
-
-    def __init__(self, patient: PatientText, tokenizer: ModelTokenizer, match_tokens: int, rows: _Rows) -> None:
-        self._patient = patient
-        self._tokenizer = tokenizer
-        self._n = match_tokens
-        self._rows = rows
-
-    def match(self, answers: Sequence[_Answer]) -> None:
-        """Add the rows of all generations of the patient."""
-        sequences = concatenate_sequences(answer.token_ids for answer in answers)
-        places = [
-            np.array(self._tokenizer.place_generated(answer.token_ids, answer.text), dtype=np.int64).reshape(-1, 2)
-            for answer in answers
-        ]
-        matches = find_matches(sequences, self._patient.sequences, match_tokens=self._n)
-        memorized = [self._match_verbatim(*one) for one in zip(answers, places, matches, strict=True)]
-        self._match_nearly(answers, places, sequences, memorized)
-
-    def _match_verbatim(self, answer: _Answer, chars: Places, begins: Flags) -> Flags:
-        """Add the rows of verbatim text; return which tokens are memorized."""
-        own = {"generation_id": answer.generation_id}
-        memorized = covered_tokens(begins, match_tokens=self._n)
-        echo = np.zeros_like(memorized)
-        spans = merge_overlapping_matches(begins, match_tokens=self._n)
-        # The prompt is tokenized only where it matters.
-        if spans:
-            echo = memorized & find_prompt_tokens(
-                answer.token_ids, answer.prompt, self._tokenizer, match_tokens=self._n
-            )
-        #: Echo, and tokens that are part of a value that the prompt holds.
-        told = echo.copy()
-        labelled: list[tuple[Span, PieceLabels]] = []
-        pieces: list[Piece] = []
-        stitched = 0
-        for region_id, span in enumerate(spans):
-            own_pieces = attribute_region(cut_region_text(answer.text, chars, span), self._patient.texts)
-            is_stitched = [piece.span_tokens for piece in own_pieces] != [span]
-            stitched += is_stitched
-            for index, piece in enumerate(own_pieces):
-                place = own | {"region_id": region_id, "piece": index}
-                of_piece = label_piece(piece, self._patient.note(piece.note))
-                told[slice(*piece.span_tokens)] |= self._patient.are_given(piece.note, piece.token_chars, answer.prompt)
-                labelled.append((piece.span_tokens, of_piece))
-                self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
-                self._add_region(place | {"number": len(pieces), "stitched": is_stitched}, piece, answer, chars)
-                pieces.append(piece)
-        labels, covers = _count_labels(labelled, memorized, told)
-        self._rows["labels"] += [own | row for row in labels]
-        self._rows["covers"] += [own | row for row in covers]
-        self._rows["told"] += [own | _place(span, chars) for span in find_stretches(told)]
-        texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
-        notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
-        self._rows["generations"].append(
-            own
-            | {
-                "tokens": len(chars),
-                "memorized_tokens": int(memorized.sum()),
-                "echo_tokens": int(echo.sum()),
-                "regions": len(spans),
-                "stitched_regions": stitched,
-                "source_notes": len({piece.note for piece in pieces}),
-                "source_notes_any": notes_any,
-                "source_notes_min": notes_min,
-                "region_characters": sum(map(len, texts)),
-                "region_words": sum(len(text.split()) for text in texts),
-                "memorized": memorized.tobytes(),
-            }
-        )
-        return memorized
-
-    def _add_region(self, place: _Row, piece: Piece, answer: _Answer, chars: Places) -> None:
-        in_answer = _place(piece.span_tokens, chars)
-        note = self._patient.maskable[piece.note]
-        masked = mask_text(note.text, note.values, piece.note_chars)
-        text = answer.text[in_answer["char_start"] : in_answer["char_end"]]
-        self._rows["regions"].append(
-            place
-            | in_answer
-            | _note_place(piece.note_chars)
-            | {
-                "text": text,
-                "said": None if piece.text == text else piece.text,
-                "masked": None if masked == piece.text else masked,
-                "source_note_id": self._patient.note_ids[piece.note],
-                "copy_forward_count": len(piece.holders),
-            }
-        )
-
-    def _add_segments(self, place: _Row, labels: PieceLabels, echo: Flags) -> None:
-        for index, (section, (start, end)) in enumerate(labels.segments):
-            own = labels.segment_of == index
-            self._rows["segments"].append(
-                place
+def _read_verbatim(
+    answer: _Answer,
+    chars: Places,
+    spans: Sequence[Span],
+    memorized: Flags,
+    echo: Flags,
+    patient: PatientText,
+    rows: _Rows,
+) -> None:
+    """Add the rows of a generation's verbatim text, which lies in regions at `spans`."""
+    own = {"generation_id": answer.generation_id}
+    # Echo, and tokens that are part of a value that the prompt holds.
+    told = echo.copy()
+    labelled: list[tuple[Span, PieceLabels]] = []
+    stitched, notes = 0, set()
+    for region_id, span in enumerate(spans):
+        pieces = attribute_region(cut_region_text(answer.text, chars, span), patient.texts)
+        is_stitched = [piece.span_tokens for piece in pieces] != [span]
+        stitched += is_stitched
+        for index, piece in enumerate(pieces):
+            notes.add(piece.note)
+            at = slice(*piece.span_tokens)
+            told[at] |= patient.are_given(piece.note, piece.token_chars, answer.prompt)
+            labels = label_piece(piece, patient.note(piece.note))
+            for number, (section, (start, end)) in enumerate(labels.segments):
+                of_segment = labels.segment_of == number
+                rows["segments"].append(
+                    own
+                    | {
+                        "region_id": region_id,
+                        "piece": index,
+                        "section": section,
+                        "char_start": start,
+                        "char_end": end,
+                        "tokens": int(of_segment.sum()),
+                        "templated_tokens": int((of_segment & labels.templated).sum()),
+                        "echo_tokens": int((of_segment & echo[at]).sum()),
+                    }
+                )
+            note, place = patient.maskable[piece.note], _place(piece.span_tokens, chars)
+            text = answer.text[place["char_start"] : place["char_end"]]
+            masked = mask_text(note.text, note.values, piece.note_chars)
+            rows["regions"].append(
+                own
+                | place
+                | _note_place(patient.note_ids[piece.note], piece.note_chars)
                 | {
-                    "section": section,
-                    "char_start": start,
-                    "char_end": end,
-                    "tokens": int(own.sum()),
-                    "templated_tokens": int((own & labels.templated).sum()),
-                    "echo_tokens": int((own & echo).sum()),
+                    "region_id": region_id,
+                    "piece": index,
+                    "number": len(labelled),
+                    "stitched": is_stitched,
+                    "text": text,
+                    "said": None if piece.text == text else piece.text,
+                    "masked": None if masked == piece.text else masked,
+                    "copy_forward_count": len(piece.holders),
                 }
             )
-
-    def _match_nearly(
-        self, answers: Sequence[_Answer], places: list[Places], sequences: TokenSequences, memorized: list[Flags]
-    ) -> None:
-        """Add the rows of near-verbatim text."""
-        patient, n = self._patient, self._n
-        near = find_near_matches(sequences, patient.sequences, match_tokens=n)
-        ids = [answer.generation_id for answer in answers]
-        self._rows["near_verbatim"] += [
-            {
-                "generation_id": generation_id,
-                "token_start": start,
-                "token_end": end,
-                "source_note_id": patient.note_ids[note],
-            }
-            for index, generation_id in enumerate(ids)
-            for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
-        ]
-        prompts = [answer.prompt for answer in answers]
-        texts = find_near_texts(near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n)
-        self._rows["near_texts"] += [
-            {
-                "generation_id": ids[one.generation],
-                "said": one.text,
-                "masked": None if one.masked == one.text else one.masked,
-                "source_note_id": patient.note_ids[one.note],
-            }
-            | _place(one.span_tokens, places[one.generation])
-            | _note_place(one.note_chars)
-            for one in texts
-        ]
+            labelled.append((piece.span_tokens, labels))
+    of_tokens, covers = _count_labels(labelled, memorized, told)
+    rows["labels"] += [own | row for row in of_tokens]
+    rows["covers"] += [own | row for row in covers]
+    rows["told"] += [own | _place(span, chars) for span in find_stretches(told)]
+    texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
+    rows["generations"].append(
+        own
+        | {
+            "tokens": len(chars),
+            "memorized_tokens": int(memorized.sum()),
+            "echo_tokens": int(echo.sum()),
+            "regions": len(spans),
+            "stitched_regions": stitched,
+            "source_notes": len(notes),
+            "region_characters": sum(map(len, texts)),
+            "region_words": sum(len(text.split()) for text in texts),
+            "memorized": memorized.tobytes(),
+        }
+    )
 
 
-def _place(span_tokens: Span, chars: Places) -> dict[str, int]:
+def _place(span_tokens: Span, chars: Places) -> _Row:
     """Return the columns of some tokens of a generation, and of their characters."""
     start, end = span_tokens
     ends = {"char_start": int(chars[start, 0]), "char_end": int(chars[end - 1, 1])}
     return {"token_start": start, "token_end": end} | ends
 
 
-def _note_place(note_chars: Span) -> dict[str, int]:
-    return {"note_char_start": note_chars.start, "note_char_end": note_chars.end}
+def _note_place(note_id: str, note_chars: Span) -> _Row:
+    return {"source_note_id": note_id, "note_char_start": note_chars.start, "note_char_end": note_chars.end}
 
 
 def _count_labels(
@@ -335,15 +299,8 @@ def _count_labels(
     numbers = np.ravel_multi_index([kind[memorized].astype(np.int64) for kind in kinds], (*sizes, 2, 2, 2))
     found, counts = np.unique(numbers, return_counts=True)
     of_kinds = (part.tolist() for part in np.unravel_index(found, (*sizes, 2, 2, 2)))
-    rows = [
-        {
-            "cover": cover,
-            "section": sections[section],
-            "tokens": tokens,
-            "revealing": bool(is_revealing),
-            "telling": bool(is_telling),
-            "told": bool(is_told),
-        }
-        for cover, section, is_revealing, is_telling, is_told, tokens in zip(*of_kinds, counts.tolist(), strict=True)
-    ]
+    names = ("cover", "section", "revealing", "telling", "told", "tokens")
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*of_kinds, counts.tolist(), strict=True)]
+    for row in rows:
+        row |= {"section": sections[row["section"]], **{name: bool(row[name]) for name in names[2:5]}}
     return rows, [{"cover": cover, "piece": piece} for cover, held in enumerate(covers) for piece in held]

@@ -106,13 +106,9 @@ class Reading:
     #: The diagnoses whose terms no boilerplate holds.
     panel: Sequence[Diagnosis]
 
-    def reader(self) -> NoteReader:
-        """Return a reader of these notes."""
-        return NoteReader(self.profile, clinical_terms(self.panel))
-
     def patient_reader(self) -> Callable[[PatientNotes], "PatientText"]:
         """Return what reads one patient after another."""
-        reader, masker = self.reader(), NoteMasker(self.profile)
+        reader, masker = NoteReader(self.profile, clinical_terms(self.panel)), NoteMasker(self.profile)
         return lambda notes: PatientText(notes, self.tokenizer, reader, masker)
 
 
@@ -156,7 +152,7 @@ class PatientText:
         #: Returns a note as its template reads it; read once, then kept.
         self.note: Callable[[int], LaidOutNote] = cache(lambda index: reader.read(texts[index]))
         self._notes, self._tokenizer, self._masker = notes, tokenizer, masker
-        self._placed: dict[int, Places] = {}
+        self.token_chars: Callable[[int], Places] = cache(self._place_tokens)
         self._said: Callable[[ValueMask, str], list[MaskedValue]] = cache(lambda mask, prompt: mask.find(prompt))
 
     @cached_property
@@ -174,17 +170,15 @@ class PatientText:
         laid_out = [self.note(index) for index in range(len(self.texts))]
         return self._masker.read(self._notes.patient, self._notes.visits, laid_out)
 
-    def token_chars(self, sequence: int) -> Places:
+    def _place_tokens(self, sequence: int) -> Places:
         """Return where the tokens of one of `sequences` stand in its note with line feeds, shape (tokens, 2)."""
-        if sequence not in self._placed:
-            index = self.note_of_sequence[sequence]
-            text = self._notes.visits[index].text if sequence < len(self.texts) else self.texts[index]
-            chars = self._tokenizer.place_tokens(self.sequences[sequence], text)
-            if "\r" in text:
-                begin = len(normalize_newlines(text[: chars[0, 0]]))
-                chars = cut_region_text(text, chars, Span(0, len(chars))).token_chars + begin
-            self._placed[sequence] = chars
-        return self._placed[sequence]
+        index = self.note_of_sequence[sequence]
+        text = self._notes.visits[index].text if sequence < len(self.texts) else self.texts[index]
+        chars = self._tokenizer.place_tokens(self.sequences[sequence], text)
+        if "\r" in text:
+            begin = len(normalize_newlines(text[: chars[0, 0]]))
+            chars = cut_region_text(text, chars, Span(0, len(chars))).token_chars + begin
+        return chars
 
     def are_boilerplate(self, note: int, places: Places) -> Flags:
         """Return which of some places in a note (characters) hold boilerplate; shape (places,), of (places, 2)."""

@@ -6,7 +6,6 @@ boundaries. Knows nothing of sections, template rules or other patients.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -95,23 +94,6 @@ def attribute_region(region: RegionText, notes: Sequence[str]) -> list[Piece]:
             generation_chars = region.generation_chars[begin : begin + len(text) + 1]
             pieces.append(Piece(place, text, holders, note_chars, generation_chars))
     return pieces
-
-
-def count_source_notes(holders: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Return how many notes hold any piece, and how few cover all of them; `holders` are the notes of each piece.
-
-    The cover is greedy: the note that holds most of the pieces left, and of several the latest. The least cover may be
-    smaller, but by a factor of 1 + ln(pieces) at most (Chvatal, 1979).
-    """
-    if not all(holders):
-        raise ValueError("a piece without a note that holds it")
-    left, fewest = list(holders), 0
-    while left:
-        held = Counter(note for own in left for note in own)
-        most = max(held, key=lambda note: (held[note], note))
-        left = [own for own in left if most not in own]
-        fewest += 1
-    return len({note for own in holders for note in own}), fewest
 
 
 def _split(region: RegionText, notes: Sequence[str]) -> Iterator[tuple[int, int]]:

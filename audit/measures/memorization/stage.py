@@ -72,7 +72,6 @@ def measure_memorization(
         "segments": found["segments"],
         "told": found["told"],
         "memorized_text": _count_kinds(labels),
-        "near_verbatim": found["near_verbatim"],
         "near_attributable": near,
         "other_patients": list_pieces(pieces),
     }

@@ -71,9 +71,9 @@ class AnswerCache:
             return Usage(*map(int, self._connection.execute(f"SELECT {totals} FROM answers").fetchone()))
 
 
-def question_key(identity: Mapping[str, str], question: Question, *, repeat: int = 0) -> bytes:
-    """Return the cache key (SHA-256) of a question to the model that `identity` identifies, asked the nth time."""
-    content = json.dumps([identity, asdict(question), repeat], sort_keys=True)
+def question_key(identity: Mapping[str, str], question: Question) -> bytes:
+    """Return the cache key (SHA-256) of a question to the model that `identity` identifies."""
+    content = json.dumps([identity, asdict(question)], sort_keys=True)
     return hashlib.sha256(content.encode()).digest()
 
 

@@ -89,10 +89,8 @@ class AnsweringModel:
         self,
         inquiries: Callable[[], Iterable[Inquiry[Any]]],
         announce: Callable[[AskingEstimate], None] = lambda _: None,
-        *,
-        answers_each: int = 1,
     ) -> Generator[Settled]:
-        """Yield the results of each question, `answers_each` of one, in order; equal questions are asked once.
+        """Yield the result of each question, in order; equal questions are asked once.
 
         `inquiries` is called twice: they may be too many to hold. `announce` learns first of what there is to ask, if
         anything. Raises `IncompleteError` where some question got no answer, after the rest was asked and cached;
@@ -101,13 +99,12 @@ class AnsweringModel:
 
         def keyed() -> Iterator[tuple[bytes, Inquiry[Any]]]:
             for question, read in inquiries():
-                for repeat in range(answers_each):
-                    yield question_key(self._identity, question, repeat=repeat), (question, read)
+                yield question_key(self._identity, question), (question, read)
 
         unknown = {key: self._tokens_of(question) for key, (question, read) in keyed() if not self._knows(key, read)}
         if unknown:
             prompts, answers = map(sum, zip(*unknown.values(), strict=True))
-            announce(AskingEstimate(len(unknown), prompts, answers, answers_each))
+            announce(AskingEstimate(len(unknown), prompts, answers))
         order: deque[bytes] = deque()
         unsettled = set(unknown)
         failures: Counter[str] = Counter()

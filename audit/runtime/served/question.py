@@ -32,13 +32,11 @@ class AskingEstimate:
     prompt_tokens: int
     #: The token limits of all answers, summed.
     most_answer_tokens: int
-    answers_each: int = 1
 
     def describe(self) -> str:
         """Return one line for stderr."""
-        several = f" (each question {self.answers_each} times)" if self.answers_each > 1 else ""
         return (
-            f"{counted(self.questions, 'question')} to ask{several}, about {self.prompt_tokens:,} prompt tokens "
+            f"{counted(self.questions, 'question')} to ask, about {self.prompt_tokens:,} prompt tokens "
             f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens; an "
             "answer that cannot be used is asked for once more, so at most about twice as many"
         )

@@ -97,8 +97,8 @@ def test_no_mark_reads_as_the_status_of_the_patient() -> None:
 def test_a_table_that_is_no_longer_one_is_said_without_its_content(tmp_path: Path, damage: bytes | None) -> None:
     path = tmp_path / "segments.parquet"
     if damage is None:
-        write_table(tmp_path, "near_verbatim", [])
-        (tmp_path / "near_verbatim.parquet").rename(path)
+        write_table(tmp_path, "told", [])
+        (tmp_path / "told.parquet").rename(path)
     else:
         path.write_bytes(damage)
     with pytest.raises(IntegrityError, match=r"^segments.parquet is not the table that the audit wrote"):

@@ -101,8 +101,7 @@ def _write(
     run.create()
     chance = random.Random(seed)
     tables: dict[str, list[dict[str, Any]]] = {
-        name: []
-        for name in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "cohorts", "priors")
+        name: [] for name in ("generations", "generation_metrics", "regions", "judgements", "cohorts", "priors")
     }
     prompt = {"diagnoses": ["hiv"], "prompt": "p", "max_new_tokens": TOKENS, "excluded": False}
     for patient, arm in everybody:
@@ -118,7 +117,7 @@ def _write(
             tables["generations"].append({**own, **prompt, **text})
             attributable = ("attributable_tokens", "near_verbatim_attributable_tokens")
             leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)
-            once = dict.fromkeys(("regions", "source_notes", "source_notes_any", "source_notes_min"), int(leak > 0))
+            once = dict.fromkeys(("regions", "source_notes"), int(leak > 0))
             nothing = {"echo_tokens": 0, "stitched_regions": 0, "other_patient_tokens": 0}
             tables["generation_metrics"].append({**own, "tokens": len(ids), **leaked, **once, **nothing})
             if leak:
@@ -126,12 +125,11 @@ def _write(
                 rest = {"region_id": 0, "piece": 0, "char_start": 0, "char_end": 1, "text": "t", "stitched": False}
                 ones = dict.fromkeys(("copy_forward_count", "patient_count", "masked_patient_count"), 1)
                 tables["regions"].append({**place, **rest, **ones})
-                tables["near_verbatim"].append(place)
             is_stated = patient in stated and tier == "encounter"
             spans = {**{kind: [] for kind in SPAN_FIELDS}, "diagnosis_spans": ["t"] if is_stated else []}
             verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
             judged = {"generation_id": name, "diagnosis": "hiv", **verdict, **spans, "judge": "j"}
-            tables["judgements"].append({**judged, "attempts": 1, "invalid_reason": None, "answers": []})
+            tables["judgements"].append({**judged, "attempts": 1, "invalid_reason": None})
     # Half of each arm has the diagnosis; a set takes one of each cell.
     for arm in ARMS:
         patients = [patient for patient, of in everybody if of == arm]

@@ -6,17 +6,14 @@ nothing of diagnoses. Positions are numbers of tokens, words and signs, within t
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
-
-Says = Literal[
-    "denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "changed", "nothing", "turn", "pause"
-]
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}
@@ -31,14 +28,10 @@ _WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
-_NOT_OF_WHAT_IS_HELD: Final = ("asked", "queried", "general", "guarded")
-_NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
-_CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
-_VERBS: Final = frozenset(CUE_TABLES["turns"]["verbs"].split())
+#: Words of the table `turns`: no adjectives, verbs, the beginnings of a question, and what may stand before these.
+_TURNS: Final = {name: frozenset(words.split()) for name, words in CUE_TABLES["turns"].items()}
 _SEEN: Final = frozenset(_SETS["SEEN"].split("|"))
-_ASKING: Final = frozenset(CUE_TABLES["turns"]["asking"].split())
-_BEFORE_QUESTION: Final = frozenset(CUE_TABLES["turns"]["before_question"].split())
-_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
+_CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
 
 
 class Cue(NamedTuple):
@@ -46,7 +39,7 @@ class Cue(NamedTuple):
 
     start: int
     end: int
-    says: Says
+    says: str
     reach: str
     ends: str
     kinds: tuple[TermKind, ...]
@@ -71,62 +64,41 @@ def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     return words, tuple(Span(*match.span()) for match in found)
 
 
-def _lines(phrases: str) -> list[str]:
-    """Return the phrases of a row, one a line; a line that ends in "|" goes on in the next."""
-    return phrases.strip().replace("|\n", "|").split("\n")
-
-
 def _expand_sets(phrase: str) -> str:
     return re.sub(r"@([A-Z_]+)", lambda name: f"({_expand_sets(_SETS[name[1]])})", phrase)
 
 
-def _parse(pieces: list[str]) -> tuple[list[str], set[str], bool]:
-    """Take a choice off `pieces`: its branches as patterns, the words it may begin with, and whether it may be empty.
+def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
+    """Read a choice up to its ")": a pattern, the words that it may begin with, and whether it may be empty.
 
-    Each word takes the blank after it with it. A phrase that may begin with any word has "" among its first ones.
+    Each word takes the blank after it with it. A choice that may begin with any word has "" among its first ones.
     """
-    branches: list[str] = []
-    first_words: set[str] = set()
-    may_be_empty = False
-    pattern, is_open = "", True
-    while True:
-        piece = pieces.pop(0) if pieces else ")"
+    branches, first_words, may_be_empty, is_open = [""], set[str](), False, True
+    for piece in pieces:
         if piece in ("|", ")"):
-            branches.append(pattern)
             may_be_empty |= is_open
-            pattern, is_open = "", True
             if piece == ")":
-                return branches, first_words, may_be_empty
+                break
+            branches.append("")
+            is_open = True
             continue
         if piece == "(":
-            inner, begin, is_optional = _parse(pieces)
-            # The longer first, so that nothing is chosen only where nothing else fits.
-            pattern += f"(?:{'|'.join(sorted(set(inner), key=len, reverse=True))})"
+            pattern, begin, is_optional = _read_choice(pieces)
         elif piece == "..":
-            begin, is_optional = {""}, True
-            pattern += _GAP
+            pattern, begin, is_optional = _GAP, {""}, True
         else:
             words = tokenize(piece.removeprefix("\\"))[0]
-            begin, is_optional = {words[0]}, False
-            pattern += "".join(re.escape(word) + " " for word in words)
+            pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
+        branches[-1] += pattern
         if is_open:
             first_words |= begin
             is_open = is_optional
-
-
-def _read_phrase(phrase: str) -> tuple[str, set[str]]:
-    """Return a phrase as a pattern, and the words with which it may begin."""
-    branches, first_words, _ = _parse(_PIECE.findall(_expand_sets(phrase)))
-    return f"(?:{'|'.join(branches)})", first_words
+    # The longer first, so that nothing is chosen only where nothing else fits.
+    return f"(?:{'|'.join(sorted(set(branches), key=len, reverse=True))})", first_words, may_be_empty
 
 
 #: Compiled when a text first holds a phrase's first word: there are thousands.
 _compile: Final = cache(re.compile)
-
-
-def compile_phrases(phrases: str) -> re.Pattern[str]:
-    """Return a pattern that finds any of some phrases, one a line, in words that each take a blank after them."""
-    return re.compile(rf"(?<!\S)(?:{'|'.join(_read_phrase(phrase)[0] for phrase in _lines(phrases))})")
 
 
 def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
@@ -134,18 +106,17 @@ def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
 
     Under "" stand those that begin with any word.
     """
-    turns = CUE_TABLES["turns"]
-    rows = [
-        *CUE_TABLES["cues"],
-        {"words": turns["words"], "says": "turn", "kinds": ()},
-        {"words": turns["after_pause"], "says": "pause", "kinds": ()},
-    ]
+    turns, bystanders = CUE_TABLES["turns"], CUE_TABLES["bystanders"]
+    of_no_mention = {"turn": turns["words"], "pause": turns["after_pause"], **bystanders}
+    rows = [*CUE_TABLES["cues"], *({"says": says, "words": of, "kinds": ()} for says, of in of_no_mention.items())]
     found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for row in rows:
         kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
-        place = row["says"], row.get("reach", ""), row.get("ends", "")
-        fields = *place, kinds, row.get("firm", False), row.get("of_infections", False)
-        for pattern, first_words in map(_read_phrase, _lines(row["words"])):
+        is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
+        fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
+        # One a line; a line that ends in "|" goes on in the next.
+        for phrase in row["words"].strip().replace("|\n", "|").split("\n"):
+            pattern, first_words, _ = _read_choice(iter([*_PIECE.findall(_expand_sets(phrase)), ")"]))
             for word in first_words:
                 found.setdefault(word, []).append((pattern, fields))
     return found
@@ -159,9 +130,7 @@ def read_clause(text: str) -> Clause:
     """Return a clause's tokens and cues."""
     words, spans = tokenize(text)
     joined = "".join(word + " " for word in words)
-    starts = [0]
-    for word in words:
-        starts.append(starts[-1] + len(word) + 1)
+    starts = [0, *accumulate(len(word) + 1 for word in words)]
     place = {start: number for number, start in enumerate(starts)}
     cues = [
         Cue(number, place[match.end()], *row)
@@ -181,45 +150,44 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     `is_infection`: so that the cues for infections count.
     """
     apart = [cue for cue in clause.cues if cue.end <= mention.start or cue.start >= mention.end]
-    fitting = [cue for cue in apart if kind in cue.kinds and _looks_at(cue, mention)]
-    fitting = [cue for cue in fitting if is_infection or not cue.is_of_infections]
+    fitting = [
+        cue
+        for cue in apart
+        if kind in cue.kinds
+        and cue.reach in ("both", "ahead" if cue.end <= mention.start else "back")
+        and (is_infection or not cue.is_of_infections)
+    ]
     cues = _outermost([cue for cue in fitting if cue.says not in ("held", "changed")])
     turns = _turns(clause, apart, cues)
-    reached = [(cue, _between(cue, mention)) for cue in cues if cue.says != "nothing"]
-    reached = [(cue, between) for cue, between in reached if _reaches(clause, cue, between, turns)]
-    is_held = any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting)
+    reached = [cue for cue in cues if cue.says != "nothing" and _reaches(clause, cue, mention, turns)]
+    is_held = any(cue.says == "held" and _is_right_before(clause, cue, mention) for cue in fitting)
     if is_held:
         # What follows may ask for it still: "her HIV test is pending".
-        reached = [one for one in reached if one[0].start > mention.start or one[0].says not in _NOT_OF_WHAT_IS_HELD]
+        of_nobody = ("asked", "queried", "general", "guarded")
+        reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
     if not reached:
         return None
-    nearest, _ = min(reached, key=lambda one: (one[0].says != "guarded", not one[0].is_firm, _rank(*one)))
+
+    def rank(cue: Cue) -> tuple[bool, bool, int]:
+        # Of answers in a sentence the last counts: "had resolved, and is back".
+        distance = -cue.start if cue.ends == "sentence" else len(_between(cue, mention))
+        return cue.says != "guarded", not cue.is_firm, distance
+
+    nearest = min(reached, key=rank)
     if nearest.says == "stated" and not nearest.is_firm:
         # A statement that is denied: "never diagnosed with", "nothing to suggest that gout is the cause".
         end = nearest.start if nearest.end <= mention.start else mention.start
-        for cue, _ in reached:
-            if cue.says == "denied" and 0 <= end - cue.end <= 1:
-                return cue
+        return next((cue for cue in reached if cue.says == "denied" and 0 <= end - cue.end <= 1), nearest)
     if nearest.says == "denied" and is_held:
-        changes = [
-            cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, _between(cue, mention), turns)
-        ]
-        return changes[0] if changes else nearest
+        changes = (cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, mention, turns))
+        return next(changes, nearest)
     return nearest
 
 
-def _rank(cue: Cue, between: range) -> int:
-    """Return the distance of a cue; of answers in a sentence the last counts: "had resolved, and is back"."""
-    return -cue.start if cue.ends == "sentence" else len(between)
-
-
-def _is_right_before(clause: Clause, between: range) -> bool:
+def _is_right_before(clause: Clause, cue: Cue, mention: Span) -> bool:
     """Whether nothing stands between two words, or one that may be an adjective: "his severe depression"."""
-    return len(between) == 0 or (len(between) == 1 and clause.words[between[0]] not in _NO_ADJECTIVES)
-
-
-def _looks_at(cue: Cue, mention: Span) -> bool:
-    return cue.reach in (("ahead", "both") if cue.end <= mention.start else ("back", "both"))
+    between = _between(cue, mention)
+    return not between or (len(between) == 1 and clause.words[between[0]] not in _TURNS["no_adjectives"])
 
 
 def _between(cue: Cue, mention: Span) -> range:
@@ -239,36 +207,30 @@ def _outermost(cues: Sequence[Cue]) -> list[Cue]:
     return sorted(kept)
 
 
-def _reaches(clause: Clause, cue: Cue, between: range, turns: frozenset[int]) -> bool:
-    words = clause.words
-    if len(between) > _FARTHEST:
-        return False
-    if cue.ends == "word":
-        signs = "-/\"'(:" if cue.says == "general" else "-/\"'("
-        return len(between) <= _WORDS_BETWEEN and all(words[at][0].isalnum() or words[at] in signs for at in between)
-    if cue.ends == "phrase" and any(words[at] in ("and", "or") or words[at] in ",;:()" for at in between):
+def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> bool:
+    between = _between(cue, mention)
+    words = clause.words[between.start : between.stop]
+    if len(words) > _FARTHEST:
         return False
     if cue.ends == "sentence":
         return True
-    if cue.ends == "item":
-        return len(between) <= _ITEM_WORDS and all(words[at][0].isalnum() or words[at] in ",/&" for at in between)
+    if cue.ends in ("word", "item"):
+        most = _WORDS_BETWEEN if cue.ends == "word" else _ITEM_WORDS
+        signs = ",/&" if cue.ends == "item" else "-/\"'(:" if cue.says == "general" else "-/\"'("
+        return len(words) <= most and all(word[0].isalnum() or word in signs for word in words)
     if cue.ends == "clause":
-        return not any(words[at] in ("but", "however") for at in between)
-    # A turn right after the cue, or at the mention itself, is one, too.
-    is_ahead = cue.end <= between.start
-    if any(words[at] == ")" and "(" not in words[between.start : at] for at in between):
+        return not {"but", "however"}.intersection(words)
+    if cue.ends == "phrase" and not {"and", "or", *",;:()"}.isdisjoint(words):
+        return False
+    if ")" in words and "(" not in words[: len(words) - words[::-1].index(")") - 1]:
         # The cue stands in brackets, and the mention does not, or the other way round.
         return False
-    if not is_ahead and _is_stated_before_pause(words, between):
+    is_ahead = cue.end <= mention.start
+    if not is_ahead and "," in words and not _TURNS["verbs"].isdisjoint(words[: -1 - words[::-1].index(",")]):
+        # A mention has its own statement before the next: "anxiety well controlled, no mania".
         return False
-    edge = between.stop if is_ahead else cue.start
-    return not any(at in turns for at in range(between.start, edge + is_ahead))
-
-
-def _is_stated_before_pause(words: Sequence[str], between: range) -> bool:
-    """Whether a mention has its own statement before the next: "anxiety well controlled, no mania"."""
-    pauses = [at for at in between if words[at] == ","]
-    return bool(pauses) and any(words[at] in _VERBS for at in range(between.start, pauses[-1]))
+    # A turn right after the cue, or at the mention itself, is one, too.
+    return turns.isdisjoint(range(between.start, between.stop + is_ahead))
 
 
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
@@ -276,9 +238,7 @@ def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozens
     words = clause.words
     inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
     found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
-    for cue in apart:
-        if cue.says == "pause" and cue.start and words[cue.start - 1] in _CONJUNCTIONS:
-            found.add(cue.start)
+    found |= {cue.start for cue in apart if cue.says == "pause" and cue.start and words[cue.start - 1] in _CONJUNCTIONS}
     # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
     cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
     for at, word in enumerate(words):
@@ -303,16 +263,11 @@ def _states(clause: Clause, start: int) -> bool:
     """Whether some words and a verb stand at `start`: "anxiety is worse"."""
     for at in range(start, min(start + 6, len(clause.words))):
         word = clause.words[at]
-        if word in _VERBS and at > start:
+        if word in _TURNS["verbs"] and at > start:
             return not _SEEN.intersection(clause.words[at + 1 : at + 4])
         if not word[0].isalpha() or word in ("or", "nor", "and", "who", "which", "that", "no", "not"):
             return False
     return False
-
-
-def guards(text: str) -> bool:
-    """Whether a text speaks of prevention in a word that says nothing else: "PrEP"."""
-    return _GUARDING.search(text) is not None
 
 
 def asks(clause: Clause, mention: Span) -> bool:
@@ -321,7 +276,8 @@ def asks(clause: Clause, mention: Span) -> bool:
     return words[-1:] == ("?",) and (
         mention.end == len(words) - 1
         or any(
-            words[at] in _ASKING and (at == 0 or words[at - 1] in _BEFORE_QUESTION) for at in range(mention.start - 1)
+            words[at] in _TURNS["asking"] and (at == 0 or words[at - 1] in _TURNS["before_question"])
+            for at in range(mention.start - 1)
         )
     )
 

@@ -3,76 +3,58 @@
 Owns how they are put together. Deterministic; no model, no network. Logs nothing.
 """
 
-import bisect
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.context import (
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Clause, asks, decide, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon.layout import (
     MAX_CLAUSE_CHARS,
+    PHRASE_TABLES,
+    QUERY_RULE,
     WRAPPED_LINE_CHARS,
-    SectionKind,
-    clauses_around,
-    kind_at,
+    clause_around,
+    first_rule,
+    section_at,
 )
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, decide, guards, read_clause, token_span
 from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another
-from clinaudit.audit.measures.judge.lexicon.phrases import PHRASE_TABLES
-from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
-from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, first_rule
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
-from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "11"
+LEXICON_JUDGE_VERSION = "12"
 #: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
 #: sentence of the tests.
-BEFORE_CHARS = 300
-AFTER_CHARS = 160
+BEFORE_CHARS, AFTER_CHARS = 300, 160
 #: Places whose reading is kept: notes repeat their lines.
 _MOST_KEPT: Final = 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+#: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
+_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
+#: Words of what a drug is given for, and how many stand between both at most [choice]: dose, way and times.
+_PURPOSE: Final = {name: frozenset(words.split()) for name, words in CUE_TABLES["purpose"].items()}
+_FARTHEST_REASON: Final = 14
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
-#: What a cue makes of a mention, but for what is over.
-_STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {
-    "denied": "negative",
-    "stated": "positive",
-    "changed": "positive",
-    "queried": "ambiguous",
-    "asked": "ambiguous",
-    "general": "ambiguous",
-    "guarded": "ambiguous",
-}
+#: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
+_STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """One term of a diagnosis in a text, its assertion status for the patient, and what decided."""
 
     span_chars: Span
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A name of `RULES`, what a cue says, `another` (a person), `purpose` (of a drug), `question`, or `default`.
+    #: A rule of the layout, what a cue says, `another` (a person), `purpose` (of a drug), `question`, or `default`.
     rule: str
-
-
-class Place(NamedTuple):
-    """By what a mention is read: its clause, where it stands there, its kind, its section, the patient's gender."""
-
-    clause: str
-    span: Span
-    kind: TermKind
-    section: SectionKind
-    gender: Gender
-    is_infection: bool
 
 
 class LexiconJudge:
@@ -86,28 +68,19 @@ class LexiconJudge:
 
     def identity(self) -> dict[str, str]:
         """Return the kind, and the digests of lexicon and tables."""
-        tables = [
-            PHRASE_TABLES,
-            CUE_TABLES,
-            SPELLING_TABLE,
-            WRAPPED_LINE_CHARS,
-            MAX_CLAUSE_CHARS,
-            BEFORE_CHARS,
-            AFTER_CHARS,
-        ]
-        digest = hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
+        limits = (WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, BEFORE_CHARS, AFTER_CHARS)
+        tables = json.dumps([PHRASE_TABLES, CUE_TABLES, SPELLING_TABLE, limits], sort_keys=True)
         return {
             "kind": "lexicon",
             "version": LEXICON_JUDGE_VERSION,
             "lexicon": panel_digest(self._panel),
-            "rules": digest,
+            "rules": hashlib.sha256(tables.encode()).hexdigest(),
         }
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order; equal texts in a row are read once."""
         for text, group in groupby(items, key=lambda item: item[0]):
-            diagnoses = [diagnosis for _, diagnosis in group]
-            for mentions in self.read_mentions(text, diagnoses):
+            for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
                 names = [mention for mention in mentions if mention.kind in _NAMES]
                 yield Judgement(
                     _verdict(mentions),
@@ -118,66 +91,105 @@ class LexiconJudge:
                     is_named=any(mention.status == "positive" for mention in names),
                 )
 
-    def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> list[list[Mention]]:
-        """Return for each diagnosis its mentions in `text`, by position, each with its status."""
+    def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
+        """Yield for each diagnosis its mentions in `text`, by position, each with its status."""
         meant = self._spelling.mend(text)
         terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
-        spans = sorted({term.span for found in terms for term in found})
-        if not spans:
-            return [[] for _ in diagnoses]
-        clauses = clauses_around(meant.text, spans)
-        starts = [clause.start for clause in clauses]
-        texts = [meant.text[slice(*span)] for span in clauses]
-        gender = gender_of_patient(meant.text)
-
-        def mention(term: TermMatch, *, is_infection: bool) -> Mention:
-            of = bisect.bisect_right(starts, term.span.start) - 1
-            span = Span(term.span.start - starts[of], term.span.end - starts[of])
-            place = Place(texts[of], span, term.kind, kind_at(meant.text, term.span.start), gender, is_infection)
-            status, rule = _attribute(place)
-            if is_infection and term.kind is TermKind.MEDICATION and rule == "default":
-                around = meant.text[max(0, term.span.start - BEFORE_CHARS) : term.span.end + AFTER_CHARS]
-                status, rule = ("ambiguous", "guarded") if guards(around) else (status, rule)
-            span = meant.as_written(term.span)
-            return Mention(span, term.kind, text[span.start : span.end], status, rule)
-
-        return [
-            [mention(term, is_infection=is_infection) for term in found]
-            for is_infection, found in zip(map(_is_infection, diagnoses), terms, strict=True)
-        ]
-
-
-@lru_cache(maxsize=256)
-def _is_infection(diagnosis: Diagnosis) -> bool:
-    return any("infection" in name or "virus" in name for name in diagnosis.names)
+        gender = gender_of_patient(meant.text) if any(terms) else ""
+        for diagnosis, found in zip(diagnoses, terms, strict=True):
+            is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
+            mentions = []
+            for span, kind in found:
+                clause = clause_around(meant.text, span)
+                place = Span(span.start - clause.start, span.end - clause.start)
+                section = section_at(meant.text, span.start)
+                status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
+                if is_infection and kind is TermKind.MEDICATION and rule == "default":
+                    around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
+                    status, rule = ("ambiguous", "guarded") if _GUARDING.search(around) else (status, rule)
+                written = meant.as_written(span)
+                mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
+            yield mentions
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _attribute(place: Place) -> tuple[PatientStatus, str]:
-    """Return the status of one mention, and what decided it."""
-    clause, span, kind = place.clause, place.span, place.kind
+def _attribute(
+    clause: str, span: Span, kind: TermKind, section: str, gender: Gender, is_infection: bool
+) -> tuple[PatientStatus, str]:
+    """Return the status of one mention, which stands at `span` in its clause, and what decided it."""
     read = read_clause(clause)
     tokens = token_span(read, span)
-    if is_of_another(read.words, tokens.start, place.gender):
+    if is_of_another(read, tokens.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
-    rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=place.section)
+    rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=section)
     if rule is not None:
         return rule.status, rule.name
-    cue = decide(read, tokens, kind, is_infection=place.is_infection)
+    cue = decide(read, tokens, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
     if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):
         return "ambiguous", "purpose"
-    if cue is not None:
-        return _status_of(cue, kind), cue.says
-    return ("ambiguous", "question") if asks(read, tokens) else ("positive", "default")
-
-
-def _status_of(cue: Cue, kind: TermKind) -> PatientStatus:
+    if cue is None:
+        return ("ambiguous", "question") if asks(read, tokens) else ("positive", "default")
     if cue.says == "over":
-        # A diagnosis that is over was the patient's; a symptom that is over is denied.
-        return "negative" if kind is TermKind.SYMPTOM else "positive"
-    return _STATUS_OF_CUE[cue.says]
+        return "negative" if kind is TermKind.SYMPTOM else "positive", cue.says
+    return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says
+
+
+def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bool:
+    """Return whether a clause says that a drug, a half-open span of tokens, is given for something else.
+
+    `only_listed`: by a condition of the table alone. Example: "lamotrigine 100 mg bd for focal epilepsy".
+    """
+    return _follows(clause.words, drug, only_listed) or _goes_before(clause.words, drug)
+
+
+def _follows(words: tuple[str, ...], drug: Span, only_listed: bool) -> bool:
+    conditions = _PURPOSE["conditions"]
+    for at in range(drug.end, min(len(words), drug.end + _FARTHEST_REASON)):
+        word, following = words[at], words[at + 1 : at + 6]
+        if word in "(-:–,":
+            if word != "," and not conditions.isdisjoint(following[:2]):
+                return True
+            begins = _PURPOSE["after_comma"] | (frozenset() if word == "," else _PURPOSE["introduce"])
+            if begins.isdisjoint(following[:1]):
+                return False
+        elif word in (";", "+", "and", "&", "but"):
+            # The reason may be that of what stands beside it.
+            return False
+        elif word in _PURPOSE["introduce"]:
+            reason = _reason(words[at + 1 : at + 8], only_listed)
+            if reason is not None:
+                return reason
+        elif (word in _PURPOSE["introduce_listed"] and not conditions.isdisjoint(following)) or (
+            word in conditions and at - drug.end <= 1
+        ):
+            return True
+    return False
+
+
+def _reason(words: tuple[str, ...], only_listed: bool) -> bool | None:
+    """Return whether words give another reason; None where they give none ("for years")."""
+    for at, word in enumerate(words):
+        if word in _PURPOSE["of_the_mind"]:
+            return False
+        if word in _PURPOSE["conditions"]:
+            return True
+        if at < 2 and (word in _PURPOSE["times"] or word[0].isdigit()):
+            return None
+        if word in (",", ";", ")", "and", "but"):
+            break
+    first = next((word for word in words[:4] if word not in _PURPOSE["before"]), "")
+    return (not only_listed and first[:1].isalpha()) or None
+
+
+def _goes_before(words: tuple[str, ...], drug: Span) -> bool:
+    """Whether a condition that the drug is not listed for stands before it: "Epilepsy: on lamotrigine"."""
+    linked = words[max(0, drug.start - _FARTHEST_REASON + 1) : drug.start]
+    begun = max((at for at, word in enumerate(linked, 1) if word in (";", "but", ".")), default=0)
+    at = max((at for at, word in enumerate(linked, 1) if word in _PURPOSE["conditions"]), default=0)
+    linked = linked[at:]
+    return at > begun and not _PURPOSE["joins"].isdisjoint(linked) and "," not in linked and "and" not in linked
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:
@@ -185,15 +197,8 @@ def _verdict(mentions: Sequence[Mention]) -> Verdict:
     if not mentions:
         return Verdict(False, None)
     found = {mention.status for mention in mentions}
-    return Verdict(
-        True,
-        next(status for status in _PRECEDENCE if status in found),
-        diagnosis_spans=_texts(mentions, *_NAMES),
-        symptom_spans=_texts(mentions, TermKind.SYMPTOM),
-        medication_spans=_texts(mentions, TermKind.MEDICATION),
-    )
-
-
-def _texts(mentions: Iterable[Mention], *kinds: TermKind) -> tuple[str, ...]:
-    """Return the distinct texts of the mentions of these kinds, in order."""
-    return tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
+    spans = [
+        tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
+        for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
+    ]
+    return Verdict(True, next(status for status in _PRECEDENCE if status in found), *spans)

@@ -6,7 +6,6 @@ is one. Knows nothing of cues and verdicts.
 
 import re
 import tomllib
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -16,22 +15,17 @@ from clinaudit.priors.diagnoses import Diagnosis, drug_words
 from clinaudit.templates.spans import Span
 
 SPELLING_TABLE: Final = tomllib.loads(Path(__file__).with_name("spelling.toml").read_text(encoding="utf-8"))
-#: Words that stand for themselves.
-_RIGHT: Final = frozenset(chain.from_iterable(words.split() for words in SPELLING_TABLE["right"]))
 #: Words that notes run together with a term.
 _GLUE: Final = frozenset(SPELLING_TABLE["run_together"].split())
-#: Words of terms of several words that may be misspelled; of the others ("infection") other words are too near.
-_DISTINCT: Final = frozenset(SPELLING_TABLE["distinct"].split())
 #: The shortest term whose word is mended, of one edit and of two [choice]: shorter ones are too like other words.
 _ONE_EDIT, _TWO_EDITS = 6, 10
 #: The shortest brand that is looked for in a capitalized word [choice].
 _LEAST_BRAND: Final = 8
 #: The shortest term that is looked for inside a longer word; in capitals three letters do ("HIVpositive").
-_LEAST_INSIDE = 5
-#: The longest word that is mended: work stays linear in a text of one endless word.
-_LONGEST: Final = 60
-#: The longest word of those that are run together [choice].
-_LONGEST_PIECE: Final = 16
+_LEAST_INSIDE: Final = 5
+#: The longest word that is mended (work stays linear in a text of one endless word), and the longest of those that are
+#: run together [choice].
+_LONGEST, _LONGEST_PIECE = 60, 16
 _WORD: Final = re.compile(r"[A-Za-z](?:[A-Za-z-]*[A-Za-z])?")
 #: Letters and the hyphen as they are, a blank for whatever else.
 _LETTERS: Final = bytes(code if chr(code).isalpha() or chr(code) == "-" else ord(" ") for code in range(128)).ljust(256)
@@ -39,26 +33,16 @@ _MOST_WORDS: Final = 200_000
 
 
 class MendedText(NamedTuple):
-    """A text with its words mended, and for each of these where it stands in it and in the text as it was."""
+    """A text with its words mended, and where each of its characters begins and ends in the text as it was written."""
 
     text: str
-    mended: tuple[Span, ...] = ()
-    written: tuple[Span, ...] = ()
+    #: Empty where no word was mended. A mended word is taken whole.
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
 
     def as_written(self, span: Span) -> Span:
-        """Return where a span of the mended text stands in the text as it was; it takes a mended word whole."""
-        if not self.mended:
-            return span
-        return Span(self._position(span.start, is_end=False), self._position(span.end, is_end=True))
-
-    def _position(self, at: int, *, is_end: bool) -> int:
-        index = bisect_right([span.start for span in self.mended], at - is_end) - 1
-        if index < 0:
-            return at
-        mended, written = self.mended[index], self.written[index]
-        if at < mended.end or (is_end and at == mended.end):
-            return written.end if is_end else written.start
-        return at - mended.end + written.end
+        """Return where a span of the mended text stands in the text as it was written."""
+        return Span(self.starts[span.start], self.ends[span.end - 1]) if self.starts else span
 
 
 class Spelling:
@@ -67,36 +51,29 @@ class Spelling:
     def __init__(self, panel: Sequence[Diagnosis]) -> None:
         terms = {term for one in panel for term in (*one.names, *one.medications, *one.symptoms)}
         words = {word for term in terms for word in _words(term)}
+        # Of terms of several words few may be misspelled: other words are too near the others ("infection").
         alone = {word for term in terms if " " not in term and "/" not in term for word in _words(term)}
-        long = {word for word in alone | (_DISTINCT & words) if len(word) >= _ONE_EDIT}
+        alone |= {*SPELLING_TABLE["distinct"].split()} & words
+        long = {word for word in alone if len(word) >= _ONE_EDIT}
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
-        self._inside = {word for word in alone | (_DISTINCT & words) if len(word) >= _LEAST_INSIDE} - _GLUE
+        inside = {word for word in alone if len(word) >= _LEAST_INSIDE} - _GLUE
         self._capitals = {term for term in terms if term.isupper() and term.isalpha() and len(term) > 2}
-        self._inside |= {term.lower() for term in self._capitals if len(term) > 3} | {
-            f"{word}s" for word in self._inside
-        }
-        self._pieces = self._inside | _GLUE
-        self._right = (
-            _RIGHT
-            | drug_words()
-            | words
-            | self._long
-            | {word for one in panel for phrase in one.not_meant for word in _words(phrase)}
+        self._inside = inside.union(
+            (f"{word}s" for word in inside), (term.lower() for term in self._capitals if len(term) > 3)
         )
+        self._pieces = self._inside | _GLUE
+        not_meant = (word for one in panel for phrase in one.not_meant for word in _words(phrase))
+        stands = chain.from_iterable(line.split() for line in SPELLING_TABLE["right"])
+        self._right = drug_words().union(words, self._long, not_meant, stands)
         #: Brands that a person's name may be like ("Donato", Dovato): a capitalized word is none of them, misspelled.
         self._like_names = {
             term.lower() for one in panel for term in one.medications if term.istitle() and len(term) < _LEAST_BRAND
         }
-        #: A word with one or two letters left out -> the words that it may be.
-        self._shortened: dict[str, set[str]] = {}
+        #: A word with letters left out -> the words that it may be, and how many letters of each are left out.
+        self._shortened: dict[str, list[tuple[int, str]]] = {}
         for word in self._long:
-            for form in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1):
-                self._shortened.setdefault(form, set()).add(word)
-        #: First letter and length of a word that may be a target with so many edits.
-        self._edits = {(word[0], len(word) + more): 1 for word in self._long for more in (-1, 0, 1)}
-        for word in self._long:
-            if len(word) >= _TWO_EDITS:
-                self._edits |= {(word[0], len(word) + more): 2 for more in (-2, -1, 0, 1, 2)}
+            for form, left_out in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1).items():
+                self._shortened.setdefault(form, []).append((left_out, word))
         self._stands: set[bytes] = set()
         self._meant: dict[bytes, str] = {}
 
@@ -115,36 +92,30 @@ class Spelling:
         if self._meant.keys().isdisjoint(words):
             return MendedText(text)
         parts: list[str] = []
-        mended: list[Span] = []
-        written: list[Span] = []
-        end = length = 0
+        starts: list[int] = []
+        ends: list[int] = []
+        end = 0
         for match in _WORD.finditer(text):
             meant = self._meant.get(match.group().encode())
             if meant is not None:
-                length += match.start() - end
                 parts += [text[end : match.start()], meant]
-                mended.append(Span(length, length + len(meant)))
-                written.append(Span(*match.span()))
-                length += len(meant)
+                starts += [*range(end, match.start()), *[match.start()] * len(meant)]
+                ends += [*range(end + 1, match.start() + 1), *[match.end()] * len(meant)]
                 end = match.end()
-        return MendedText("".join([*parts, text[end:]]), tuple(mended), tuple(written))
+        parts.append(text[end:])
+        return MendedText("".join(parts), [*starts, *range(end, len(text))], [*ends, *range(end + 1, len(text) + 1)])
 
     def _read(self, word: str) -> str | None:
         """Return what a word was meant to be; None: itself."""
         small = word.lower()
-        if "-" in word:
-            return self._joined(word)
-        if small in self._right or small.removesuffix("s") in self._right:
-            return None
-        return self._nearest(word) or self._apart(word)
-
-    def _joined(self, word: str) -> str | None:
-        """Return what a word with a hyphen was meant to be: "bi-poler", "sever-depresion"."""
         parts = word.split("-")
-        if all(part.lower() in self._right for part in parts):
+        if all(part.lower() in self._right for part in parts) or small.removesuffix("s") in self._right:
             return None
-        joined = word.lower().replace("-", "")
-        if joined in self._long or joined in self._right:
+        if len(parts) == 1:
+            return self._apart(word)
+        # "bi-poler", "sever-depresion".
+        joined = small.replace("-", "")
+        if joined in self._right:
             return joined if joined in self._long else None
         meant = [part and part.lower() not in self._right and self._nearest(part) for part in parts]
         if any(meant):
@@ -152,51 +123,50 @@ class Spelling:
         return self._nearest(joined)
 
     def _nearest(self, written: str) -> str | None:
-        """Return the word that another was meant to be, with one edit or two; None where none is near."""
-        word = written.lower()
-        most = self._edits.get((word[0], len(word)), 0) if len(word) >= _ONE_EDIT else 0
-        if not most:
+        """Return the word that another was meant to be, with one edit or two; None where none is near.
+
+        The edits are the letters to leave out of either for them to be equal: a letter missing, too many, another, or
+        at another place is one edit.
+        """
+        if not _ONE_EDIT <= len(written) <= _LONGEST:
             return None
-        near = set().union(*(self._shortened[form] for form in self._shortened.keys() & _shorten(word, most)))
-        best = [
-            (edits, target)
-            for target in near
+        near = [
+            (max(left_out, of_target), target)
+            for form, left_out in _shorten(written.lower(), 2 if len(written) + 2 >= _TWO_EDITS else 1).items()
+            for of_target, target in self._shortened.get(form, ())
+            if left_out < 2 or len(target) >= _TWO_EDITS
             if not (written.istitle() and target in self._like_names)
-            and target[0] == word[0]
-            and (edits := _distance(word, target)) <= (2 if len(target) >= _TWO_EDITS else 1)
         ]
-        return min(best)[1] if best else None
+        return min(near)[1] if near else None
 
     def _apart(self, word: str) -> str | None:
         """Return the words that were run together, a term among them, one of them misspelled at most: "hxdepresion"."""
-        for at in () if word.islower() else range(2, len(word) - 1):
-            left, right = word[:at], word[at:]
-            if left in self._capitals and right.islower() and right in self._pieces:
-                return f"{left} {right}"
-            if right in self._capitals and left.lower() in _GLUE and not left.isupper():
-                return f"{left} {right}"
+        if not word.islower():
+            for at in range(2, len(word) - 1):
+                left, right = word[:at], word[at:]
+                if (left in self._capitals and right.islower() and right in self._pieces) or (
+                    right in self._capitals and left.lower() in _GLUE and not left.isupper()
+                ):
+                    return f"{left} {right}"
+        if meant := self._nearest(word):
+            return meant
         small = word.lower()
-        beginnings = self._beginnings(small)
-        pieces = beginnings.get(len(small), [])
-        if len(pieces) > 1 and self._inside.intersection(pieces):
-            return " ".join(pieces)
+        # The beginnings that consist of terms and small words, by length.
+        beginnings: dict[int, list[str]] = {0: []}
+        for start in range(len(small) - 1):
+            for end in range(start + 2, min(start + _LONGEST_PIECE, len(small)) + 1) if start in beginnings else ():
+                if small[start:end] in self._pieces:
+                    beginnings.setdefault(end, [*beginnings[start], small[start:end]])
+        whole = beginnings.pop(len(small), [])
+        if len(whole) > 1 and self._inside.intersection(whole):
+            return " ".join(whole)
         for at, before in beginnings.items():
-            if at and len(small) - at >= _ONE_EDIT and (meant := self._nearest(small[at:])):
+            if at and (meant := self._nearest(small[at:])):
                 return " ".join([*before, meant])
         for at in range(max(_ONE_EDIT, len(small) - _LONGEST_PIECE), len(small) - 1):
             if small[at:] in self._pieces and (meant := self._nearest(small[:at])):
                 return f"{meant} {small[at:]}"
         return None
-
-    def _beginnings(self, word: str) -> dict[int, list[str]]:
-        """Return the beginnings of a word that consist of terms and small words: their length -> these words."""
-        found: dict[int, list[str]] = {0: []}
-        for start in range(len(word) - 1):
-            if start in found:
-                for end in range(start + 2, min(start + _LONGEST_PIECE, len(word)) + 1):
-                    if word[start:end] in self._pieces:
-                        found.setdefault(end, [*found[start], word[start:end]])
-        return found
 
 
 def _words(term: str) -> Iterator[str]:
@@ -207,23 +177,11 @@ def _words(term: str) -> Iterator[str]:
             yield from word.split("-")
 
 
-def _shorten(word: str, most: int) -> set[str]:
-    """Return a word with up to so many letters left out, the first kept."""
-    forms = {word}
-    for _ in range(most):
-        forms |= {form[:at] + form[at + 1 :] for form in forms for at in range(1, len(form))}
+def _shorten(word: str, most: int) -> dict[str, int]:
+    """Return a word with up to so many letters left out, the first kept, and how many each form lacks."""
+    forms = {word: 0}
+    for left_out in range(1, most + 1):
+        for form in [*forms]:
+            for at in range(1, len(form)):
+                forms.setdefault(form[:at] + form[at + 1 :], left_out)
     return forms
-
-
-def _distance(word: str, other: str) -> int:
-    """Return the edits between two words; two letters in the wrong order are one (Damerau 1964)."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(word, 1):
-        two_before, before, row = before, row, [at]
-        for place, wanted in enumerate(other, 1):
-            edits = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != wanted))
-            if at > 1 and place > 1 and letter == other[place - 2] and word[at - 2] == wanted:
-                edits = min(edits, two_before[place - 2] + 1)
-            row.append(edits)
-    return row[-1]

@@ -5,9 +5,16 @@ from dataclasses import asdict, replace
 import pytest
 from support.cases import read_cases
 
-from clinaudit.audit.measures.judge.annotation import MedicationRemoval, PatientHistory, annotate_patient
-from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.labels import HINTED, NO_ANSWER, OPEN, labels_of_annotations
+from clinaudit.audit.measures.judge.labels import (
+    HINTED,
+    NO_ANSWER,
+    OPEN,
+    MedicationRemoval,
+    PatientHistory,
+    annotate_patient,
+    labels_of_annotations,
+    unknown_annotations,
+)
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
 from clinaudit.audit.runtime.run.evidence_tables import as_table

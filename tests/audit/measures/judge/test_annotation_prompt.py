@@ -7,8 +7,8 @@ from support.servers import fault_server
 from support.servers.fault_server import says
 from support.servers.served_judging import DEPRESSION, PANEL, judge_at
 
-from clinaudit.audit.measures.judge.annotation import PatientHistory
-from clinaudit.audit.measures.judge.annotation_prompt import ask_for_annotations, read_annotations
+from clinaudit.audit.measures.judge.labels import PatientHistory
+from clinaudit.audit.measures.judge.served_judge import ask_for_annotations, read_annotations
 
 HISTORY = PatientHistory(
     notes=["hx of depression (F33.1)", "takes zoloft"],

@@ -9,8 +9,7 @@ from support.elsewhere import Elsewhere
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.judge import labels, stage
-from clinaudit.audit.measures.judge.annotation import annotate_patient
-from clinaudit.audit.measures.judge.labels import Annotator, label_patients
+from clinaudit.audit.measures.judge.labels import Annotator, annotate_patient, label_patients
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
 from clinaudit.audit.preview import notes_fit

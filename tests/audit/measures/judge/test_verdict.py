@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.servers.fault_server import verdict_of
 from support.servers.served_judging import DEPRESSION, PANEL
 
+from clinaudit.audit.measures.judge.served_judge import VERDICT_SCHEMA, ask_for_verdict, read_verdict
 from clinaudit.audit.measures.judge.verdict import OUTCOME, Judgement, Verdict, invalid_reason, to_row
-from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, ask_for_verdict, read_verdict
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, question_id
 
@@ -65,13 +65,7 @@ def test_invalid(verdict, reason):
         Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
         Judgement(Verdict(False, None), "lexicon", 1, None),
         Judgement(None, "openai", 3, "mentioned, but without a span"),
-        Judgement(
-            Verdict(True, "negative", evidence_spans=("told so",)),
-            "openai",
-            4,
-            None,
-            ("unjudged", "negative", "negative"),
-        ),
+        Judgement(Verdict(True, "negative", evidence_spans=("told so",)), "openai", 2, None),
     ],
 )
 def test_a_row_comes_back_as_it_went(judgement):

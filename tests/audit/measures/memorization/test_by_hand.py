@@ -8,11 +8,7 @@ from support.packed_notes import pack_notes
 from clinaudit.audit.measures.memorization import text_holders
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
-from clinaudit.audit.measures.memorization.source_attribution import (
-    attribute_region,
-    count_source_notes,
-    cut_region_text,
-)
+from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
 from clinaudit.audit.measures.memorization.text_holders import number_texts
 from clinaudit.audit.measures.memorization.verbatim import (
     covered_tokens,
@@ -60,24 +56,6 @@ def flags(text):
 def test_covered_tokens_and_regions(begins, n, covered, regions):
     assert covered_tokens(flags(begins), match_tokens=n).tolist() == flags(covered).tolist()
     assert [tuple(region) for region in merge_overlapping_matches(flags(begins), match_tokens=n)] == regions
-
-
-@pytest.mark.parametrize(
-    ("holders", "expected"),
-    [
-        ([], (0, 0)),
-        ([(0,)], (1, 1)),
-        # The latest note of each piece is another; one note holds all three.
-        ([(0, 1), (0, 2), (0, 3)], (4, 1)),
-        ([(0,), (1,), (2,)], (3, 3)),
-        # Notes 1 and 2 cover it.
-        ([(1,), (1, 3), (2,), (2,)], (3, 2)),
-        # Greedy takes note 4, which holds most, and then needs two more; 5 and 6 would do.
-        ([(5,), (4, 5), (4, 5), (4, 6), (4, 6), (6,)], (3, 3)),
-    ],
-)
-def test_source_notes_by_hand(holders, expected):
-    assert count_source_notes(holders) == expected
 
 
 PROFILE = load_profile()

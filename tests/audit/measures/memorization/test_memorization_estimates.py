@@ -76,10 +76,10 @@ def test_what_matching_text_is_made_of():
     piece = {"generation_id": "g1", "token_start": 0, "char_start": 0}
     table = estimate(
         generation_metrics=[
-            answer("g1", "a", memorized_tokens=90, regions=2, stitched_regions=1, source_notes=2, source_notes_min=1)
-            | {"source_notes_any": 3, "region_characters": 400, "region_words": 80},
-            answer("g2", "b", memorized_tokens=30, regions=1, source_notes=1, source_notes_min=1)
-            | {"source_notes_any": 1, "region_characters": 200, "region_words": 40},
+            answer("g1", "a", memorized_tokens=90, regions=2, stitched_regions=1, source_notes=2)
+            | {"region_characters": 400, "region_words": 80},
+            answer("g2", "b", memorized_tokens=30, regions=1, source_notes=1)
+            | {"region_characters": 200, "region_words": 40},
             # No match: no part of a mean over answers with one.
             answer("g3", "c"),
         ],
@@ -120,8 +120,6 @@ def test_what_matching_text_is_made_of():
         return row.value, row.behind
 
     assert text("source_notes") == (1.5, 2)
-    assert text("source_notes", "reading", "least") == (1.0, 2)
-    assert text("source_notes", "reading", "any") == (2.0, 2)
     assert text("region_length", "unit", "tokens") == (40.0, 2)
     assert text("region_length", "unit", "characters") == (200.0, 2)
     assert text("region_length", "unit", "words") == (40.0, 2)

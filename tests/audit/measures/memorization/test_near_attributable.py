@@ -15,7 +15,8 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, concatenate_sequences
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.reports.schema.record import Arm
@@ -74,10 +75,6 @@ def share_of(metric, found):
     return row_of(metric, found).value
 
 
-def longest_near_match(found):
-    return max(row["token_end"] - row["token_start"] for row in found["near_verbatim"])
-
-
 def near_of(found):
     """The share with near matches; it is never below the headline."""
     near = share_of(NEAR, found)
@@ -88,10 +85,13 @@ def near_of(found):
 def test_boilerplate_with_edits_is_nobodys(tmp_path, tokenizer):
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
     corpus = write_corpus(tmp_path / "corpus", {"p": [LINE], "r": [words_of(1, 400)]})
-    summary = measure(corpus, tokenizer, {"p": LINE.replace("fever", "ague")})
-    assert longest_near_match(summary) > 60
+    edited = LINE.replace("fever", "ague")
+    generated, note = (concatenate_sequences([tokenizer.encode(text)]) for text in (edited, LINE))
+    near = find_near_matches(generated, note, match_tokens=30)
+    assert near.covered_tokens(0, length=len(generated.ids)).sum() > 60
+    summary = measure(corpus, tokenizer, {"p": edited})
     # Its LINE ends are part of no rule's span.
-    line_ends = LINE.count("\n") / len(tokenizer.encode(LINE.replace("fever", "ague")))
+    line_ends = LINE.count("\n") / len(generated.ids)
     assert near_of(summary) <= line_ends
 
 

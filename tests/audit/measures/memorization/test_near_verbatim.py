@@ -7,7 +7,6 @@ from support.near_verbatim_twin import Run, near_regions
 
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
-from clinaudit.templates.spans import Span
 
 
 def find(generations, notes, n=30):
@@ -105,14 +104,15 @@ def test_a_copy_with_one_edit_in_twenty_tokens_is_one_region_where_verbatim_find
     note = list(range(1000, 1200))
     generated = [7 if place % 20 == 10 else token for place, token in enumerate(note)]
     matches = find([generated], [note])
-    assert matches.longest_regions(0, [4]) == [(Span(0, 200), 4)]
+    assert (matches.starts.min(), matches.ends.max(), {*matches.regions.tolist()}) == (0, 200, {0})
     assert matches.covered_tokens(0, length=200).tolist() == [place % 20 != 10 for place in range(200)]
 
 
 def test_a_region_ends_where_its_last_run_does():
     generated = [1, 2, 3, *COPY, 4, 5, 6, *NOTE[43:49], 7, 8, 9, *NOTE[52:57]]
     # The last five tokens are no run, and the six before them are in a window of 24.
-    assert find([generated], [NOTE]).longest_regions(0, [0]) == [(Span(3, 42), 0)]
+    matches = find([generated], [NOTE])
+    assert (matches.starts.min(), matches.ends.max(), {*matches.regions.tolist()}) == (3, 42, {0})
 
 
 def test_nothing_matches_across_two_notes_or_two_generations():

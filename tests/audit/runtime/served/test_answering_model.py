@@ -10,9 +10,8 @@ from support.cases import read_cases
 from support.servers.fault_server import says, status, verdict_of
 from support.servers.served_judging import DEPRESSION, GOOD, PANEL, POSITIVE, SECRET, judge_at, judgements
 
-from clinaudit.audit.measures.judge.annotation import PatientHistory
-from clinaudit.audit.measures.judge.annotation_prompt import ask_for_annotations
-from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict
+from clinaudit.audit.measures.judge.labels import PatientHistory
+from clinaudit.audit.measures.judge.served_judge import ask_for_annotations, ask_for_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.served.question import AskingEstimate, break_control_tokens, fence_marker

@@ -109,7 +109,7 @@ def test_forget_quality_compares_the_losses_on_the_notes_of_the_named(tmp_path) 
 
 def judged(generation: str, diagnosis: str, verdict: str | None, *, mentioned: bool | None = True) -> dict[str, Any]:
     of = {"generation_id": generation, "diagnosis": diagnosis, "diagnosis_mentioned": mentioned}
-    return {**of, "patient_has_diagnosis": verdict, **_SPANS, "judge": "j", "attempts": 1, "answers": []}
+    return {**of, "patient_has_diagnosis": verdict, **_SPANS, "judge": "j", "attempts": 1}
 
 
 def test_the_share_of_own_diagnoses_is_that_of_the_level_at_which_most_are_said(tmp_path) -> None:

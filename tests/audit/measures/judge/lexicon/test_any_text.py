@@ -6,8 +6,9 @@ import pytest
 from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
-from clinaudit.audit.measures.judge.lexicon.context import MAX_CLAUSE_CHARS, cut_clauses
+from clinaudit.audit.measures.judge.lexicon.layout import MAX_CLAUSE_CHARS, clause_around
 from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.templates.spans import Span
 
 PIECES = (
     *(text for text, _, _ in FIRST_CASES),
@@ -60,4 +61,5 @@ def test_endless_texts_are_judged(judge, text):
 def test_an_endless_line_is_read_in_parts():
     """Of one clause of 27,000 characters each of 3,000 mentions would be held against 3,000 commas."""
     text = "denies " + "anxiety, " * 3_000
-    assert max(clause.end - clause.start for clause in cut_clauses(text)) <= MAX_CLAUSE_CHARS
+    clauses = (clause_around(text, Span(at, at + 1)) for at in range(0, len(text), 100))
+    assert max(clause.end - clause.start for clause in clauses) <= MAX_CLAUSE_CHARS

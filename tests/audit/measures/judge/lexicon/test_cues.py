@@ -4,8 +4,8 @@ import pytest
 from support.cases import read_cases
 
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, decide, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon.judge import is_given_for_another
 from clinaudit.audit.measures.judge.lexicon.people import gender_of_patient, is_of_another
-from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
 
@@ -29,7 +29,7 @@ def test_the_cue_that_decides(text, said):
 @pytest.mark.parametrize(("text", "said"), CASES["whose it is"])
 def test_whose_it_is(text, said):
     plain, clause, words = marked(text)
-    assert is_of_another(clause.words, words.start, gender_of_patient(plain)) is (said == "another")
+    assert is_of_another(clause, words.start, gender_of_patient(plain)) is (said == "another")
 
 
 @pytest.mark.parametrize(("text", "said"), CASES["what a drug is given for"])
