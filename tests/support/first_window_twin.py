@@ -7,8 +7,9 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.diagnoses import clinical_terms
 from clinaudit.priors.identity import Visit
-from clinaudit.templates.note import normalize_newlines
+from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.spans import Span
 
 
@@ -30,7 +31,7 @@ def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: in
     train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
     maskable = masker.read(corpus.patients[prior["patient_id"]], [Visit.of(note, note.text) for note in own])[place]
     given = maskable.mask.find(prior["prompt"])
-    read = notes.reading.reader().read(text)
+    read = NoteReader(PROFILE, clinical_terms(notes.panel)).read(text)
     prompts = [tokenizer.encode(prior["prompt"] + end) for end in ("", "\n", "\n\n", " ", " \n")]
     windows_of_prompt = {tuple(of[at : at + n]) for of in prompts for at in range(len(of) - n + 1)}
     follows = ids[begin : begin + prior["max_new_tokens"]]

