@@ -160,7 +160,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     "--systems",
     metavar="NAMES",
     callback=_names,
-    help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
+    help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
 @value_option(
@@ -186,8 +186,8 @@ def bench(quiet: bool, **options: Any) -> int:
 
     Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
     Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
-    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. A stopped
-    benchmark goes on with the same command.
+    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. What a served model
+    answered is not asked again by the same command.
 
     \b
     Example:

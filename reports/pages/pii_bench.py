@@ -15,7 +15,6 @@ from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
     KINDS,
-    differences_table,
     headline,
     measured_domains,
     missed_table,
@@ -44,7 +43,6 @@ def render_pii_bench(bench: PiiBench) -> str:
             "scores": [scores_table(bench, domain) for domain in domains],
             "folded_tables": [
                 *(scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
-                differences_table(bench),
                 privacy_table(bench),
                 *(missed_table(bench, grouping, domain) for grouping in KINDS for domain in domains),
                 statistics_table(bench.statistics),

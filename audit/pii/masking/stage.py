@@ -34,6 +34,7 @@ from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
+from clinaudit.audit.runtime.served.question import Inquiry
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -44,6 +45,9 @@ from clinaudit.templates.text_file import read_text_file
 
 #: Rows that are worked on together: a served model is asked of as many at a time.
 _BATCH_ROWS: Final = 64
+#: Of a served model that is asked what a question needs.
+_SEED: Final = 0
+_ENDPOINT: Final = "the endpoint that is asked what a question needs (--served-url)"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 #: Of a line of the terms to keep, in characters.
@@ -187,31 +191,44 @@ def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
 def _relevance_of_model(
     options: MaskOptions, served: ServedOptions, masker: PromptMasker, answers: Path, progress: Progress
 ) -> Iterator[BatchRelevance]:
-    """Yield what asks the served model about the prompts of a batch."""
-    from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
-    from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
+    """Yield what asks the served model about the prompts of a batch.
 
-    access = open_access(served)
+    It sees a text whose direct identifiers are tags, and chooses among the quasi-identifiers that were found: what else
+    it names keeps nothing, nor does an answer that cannot be used.
+    """
+    # Late: it loads the client of a served model.
+    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed
+    from clinaudit.audit.runtime.run.directory import require_regular
+    from clinaudit.audit.runtime.served.answer_cache import identity_of, open_cache_file
+    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+
+    model, access = open_access(served)
     if options.map is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        ask = open_served_relevance(*access, cache)
+        identity = identity_of(model, kind="relevance", seed=_SEED)
+        asked = AnsweringModel(model, access, name=_ENDPOINT, identity=identity, cache=cache, seed=_SEED)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-            inquiries: dict[int, RelevanceInquiry] = {}
+            inquiries: dict[int, Inquiry[list[str]]] = {}
             offered = [masker.keepable(one) for one in found]
             for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
                 shown = masker.mask((one, spans))
                 if spans and shown.text is not None and shown.query is not None:
-                    details = tuple((span.category, one.text[span.start : span.end]) for span in spans)
-                    inquiries[place] = RelevanceInquiry(shown.text, shown.query, details)
-            answers_of = dict(zip(inquiries, ask(list(inquiries.values())), strict=True))
+                    choices = tuple(dict.fromkeys(one.text[span.start : span.end] for span in spans))
+                    inquiries[place] = ask_what_is_needed(
+                        shown.text, shown.query, strategy="with-choice", choices=choices
+                    )
+            answers_of = dict(zip(inquiries, asked.ask(list(inquiries.values())), strict=True))
             return [
-                [span for number, span in enumerate(spans) if number in answers_of.get(place, ())]
-                for place, spans in enumerate(offered)
+                [
+                    span
+                    for span in spans
+                    if place in answers_of and one.text[span.start : span.end] in (answers_of[place].found or ())
+                ]
+                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
             ]
 
         yield needed

