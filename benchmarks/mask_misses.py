@@ -1,7 +1,7 @@
 """What `clinaudit mask` leaves of the identifiers that stand in a text, by category, and what it withholds.
 
     python benchmarks/mask_misses.py [--rules-only | --name-model DIR] [--each 100] [--seed 0]
-        [--notes FILE.jsonl [--tags FILE] [--megabytes N [--processes N]]]
+        [--notes FILE.jsonl [--tags FILE] [--megabytes N]]
 
 Masks samples of the benchmark, `--each` of every subset and domain, without their questions, so that nothing may stay.
 Their people are invented and in no corpus: what is found is found by rules and a small language model (or the one in a
@@ -9,7 +9,7 @@ directory, or with `--rules-only` none). An identifier is left where its whole t
 a text that was given out. With `--notes` (rows `{"text"}`) it says besides how many of these are withheld, and of what
 kind their tags are; nothing is known of who is named in them. `--tags` is a new file for what was masked, in its
 context: to be read by eye, and PHI where the notes are. `--megabytes` masks one prompt of so many, the notes over and
-over, and one of a tenth of it, by `--processes`.
+over, and one of a tenth of it.
 """
 
 import argparse
@@ -27,7 +27,6 @@ from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.masking.not_masked import CLINICAL_CONTENT, count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.reports.estimates.intervals import beta_bounds
 
 KINDS = ("direct identifiers", "quasi-identifiers", "clinical content (never masked)")
@@ -121,22 +120,15 @@ def measure_notes(masker: PromptMasker, texts: Sequence[str], tags: Path | None)
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def measure_long(masker: PromptMasker, texts: Sequence[str], megabytes: int, processes: int) -> None:
+def measure_long(masker: PromptMasker, texts: Sequence[str], megabytes: int) -> None:
     """Print the seconds of one prompt of a tenth of so many megabytes, and of the whole, and their ratio."""
     notes, seconds = "\n\n".join(texts) + "\n\n", []
     for size in (megabytes * 100_000, megabytes * 1_000_000):
-        begin, wall = _processor_seconds(), time.perf_counter()
-        with open_processes(masker, processes) as pool:
-            list(masked(masker.over(pool), [(notes * (size // len(notes) + 1))[:size]]))
-        seconds.append(_processor_seconds() - begin)
-        print(f"one prompt of {size:,} characters: {seconds[-1]:,.1f} s ({time.perf_counter() - wall:,.1f} s)")
+        begin = time.process_time()
+        list(masked(masker, [(notes * (size // len(notes) + 1))[:size]]))
+        seconds.append(time.process_time() - begin)
+        print(f"one prompt of {size:,} characters: {seconds[-1]:,.1f} s")
     print(f"  {seconds[1] / seconds[0]:.1f} times as long for ten times the text")
-
-
-def _processor_seconds() -> float:
-    """Return the processor time of this process and of those that it made and that have ended."""
-    used = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def main() -> None:
@@ -149,7 +141,6 @@ def main() -> None:
     options.add_argument("--notes", type=Path)
     options.add_argument("--tags", type=Path)
     options.add_argument("--megabytes", type=int)
-    options.add_argument("--processes", type=int, default=1)
     given = options.parse_args()
     masker = PromptMasker(filter_detectors(rules_only=given.rules_only, name_model=given.name_model))
     begin, chars = time.process_time(), 0
@@ -163,7 +154,7 @@ def main() -> None:
         texts = [json.loads(line)["text"] for line in given.notes.read_text(encoding="utf-8").splitlines()]
         measure_notes(masker, texts, given.tags)
         if given.megabytes:
-            measure_long(masker, texts, given.megabytes, given.processes)
+            measure_long(masker, texts, given.megabytes)
     print(f"\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024:,} MiB")
 
 

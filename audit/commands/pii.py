@@ -1,6 +1,6 @@
 """`clinaudit pii`: samples, and how good a filter for identifying text is (docs/pii.md). Computes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -84,25 +84,17 @@ def samples(
       clinaudit pii samples --out samples.jsonl
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
-    from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+    from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
     from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
     from clinaudit.reports.terminal.layout import table_text
 
-    wanted = {name: count for name, count in PAPER_COUNTS.items() if not subsets or name in subsets}
-    counts = wanted if each is None else dict.fromkeys(wanted, each)
     require_writable(out, role="the samples")
-    counted_rows = []
-
-    def lines() -> Iterator[str]:
-        for sample in generate_samples(counts=counts, domain=domain, seed=seed):
-            counted_rows.append(count_sample(sample))
-            yield sample.model_dump_json(exclude_none=True)
-
-    write_lines_atomically(out, lines())
+    drawn = draw_samples(each=each, subsets=_chosen(get_args(SampleSubset), subsets), domains=[domain], seed=seed)
+    write_lines_atomically(out, (sample.model_dump_json(exclude_none=True) for sample in drawn))
     if not quiet:
-        rows = [row for row in describe_samples(counted_rows) if row.subset != "all"]
+        rows = [row for row in describe_samples(map(count_sample, drawn)) if row.subset != "all"]
         tables = [table_text(statistics_table(rows)), table_text(types_table(rows))]
         say_of_finished_work("\n\n".join([*tables, harmless_text(f"samples: {out}")]))
     return 0

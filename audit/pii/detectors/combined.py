@@ -12,11 +12,8 @@ class UnionDetector:
     """Finds what any of some detectors does; where one errs, so does this one."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        """Join some detectors, those that are to be trusted more first; raises ValueError for none."""
+        """Join some detectors, those that are to be trusted more first."""
         self.detectors = tuple(detectors)
-        if not self.detectors:
-            raise ValueError("a union of no detectors finds nothing")
-        self.name = " + ".join(detector.name for detector in self.detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another.
@@ -56,7 +53,6 @@ class PlainReadingDetector:
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
-        self.name = detector.name
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of the original text by start, none of them overlapping another; the longer one stands.

@@ -191,7 +191,6 @@ class EnsembleDetector:
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
         self._detectors = tuple(detectors)
-        self.name = " + ".join(detector.name for detector in self._detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
@@ -235,7 +234,6 @@ class Remembered:
     """A detector that knows what it found last: another one asks for it too."""
 
     def __init__(self, detector: Detector) -> None:
-        self.name = detector.name
         self.detect = lru_cache(maxsize=_READINGS)(detector.detect)
 
 

@@ -33,6 +33,7 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
 from clinaudit.audit.runtime.served.question import Inquiry
 from clinaudit.errors import BadInputError, UsageError
@@ -99,12 +100,12 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
-    with masker.shared(rows.chars, most=options.processes) as masker:
+    with masker.shared(rows.count, rows.chars, most=options.processes) as processes:
         if served is None:
-            return mask_file(options, rows, masker, rules_for_all, progress=progress)
+            return mask_file(options, rows, masker, processes, rules_for_all, progress=progress)
         answers = options.map_path.with_name(f".{options.map_path.name}.answers")
         with _relevance_of_model(options, served, masker, answers, progress) as relevance:
-            masked = mask_file(options, rows, masker, relevance, progress=progress)
+            masked = mask_file(options, rows, masker, processes, relevance, progress=progress)
         # They are in the result.
         remove_sqlite(answers)
         return masked
@@ -236,9 +237,15 @@ def _relevance_of_model(
 
 
 def mask_file(
-    options: MaskOptions, rows: Rows, masker: PromptMasker, relevance: BatchRelevance, *, progress: Progress
+    options: MaskOptions,
+    rows: Rows,
+    masker: PromptMasker,
+    processes: Processes,
+    relevance: BatchRelevance,
+    *,
+    progress: Progress,
 ) -> MaskedFile:
-    """Mask a file of prompts; return what became of its rows.
+    """Mask a file of prompts by processes that hold the masker; return what became of its rows.
 
     Raises `StorageError` where another command writes to the same place, and `BadInputError` for an id that says who
     its row is about. Then nothing is written.
@@ -257,7 +264,7 @@ def mask_file(
         writer = RowWriter(output, rows, columns)
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance, advance), strict=True):
+            for given, masked in zip(batch, mask_prompts(pairs, processes, relevance, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
                 if not rows.is_one_text and not options.new_ids:
                     _require_silent_id(rows.file.name, row, masked, masker)

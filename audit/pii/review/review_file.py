@@ -98,13 +98,18 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
     Raises `BadInputError` with all problems: a file that is no review, one of other samples, two of one reviewer, or
     places that do not fit their sample.
     """
-    problems = Problems()
-    reviews: list[Review] = []
-    reviewers: dict[str, str] = {}
+    problems, reviews, reviewers = Problems(), list[Review](), dict[str, str]()
     for path in paths:
         name = printable(path.name)
-        review = _read(path, name, problems)
-        if review is None:
+        try:
+            with open_file(find_file(path, name, {".json": ("json", None)})) as file:
+                review = Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
+        except BadInputError as error:
+            problems.add(name, error.message)
+            continue
+        except ValidationError as error:
+            for field, what in describe_faults(error):
+                problems.add(name, f"{what}; download the review again from the page", column=field)
             continue
         reviews.append(review)
         if review.samples != digest:
@@ -118,18 +123,6 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
                 problems.add(name, what, row=row, column="" if what.startswith("is of") else "entities")
     problems.raise_any("the reviews")
     return reviews
-
-
-def _read(path: Path, name: str, problems: Problems) -> Review | None:
-    try:
-        with open_file(find_file(path, name, {".json": ("json", None)})) as file:
-            return Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
-    except BadInputError as error:
-        problems.add(name, error.message)
-    except ValidationError as error:
-        for field, what in describe_faults(error):
-            problems.add(name, f"{what}; download the review again from the page", column=field)
-    return None
 
 
 def _faults(review: Review, samples: Mapping[str, Sample]) -> Iterator[tuple[int, str]]:
@@ -258,9 +251,8 @@ class AgreementReport(Record):
     samples: int
     digest: str
     reviewers: list[str]
-    #: Of each reviewer: samples done, and those of them left as they were.
+    #: Samples done by each reviewer.
     done: list[int]
-    left_as_they_were: list[int]
     agreement: dict[ReviewTask, Agreement]
     expert_below: float = EXPERT_BELOW
     #: Samples below it, the worst first.
@@ -299,13 +291,11 @@ def measure_reviews(
             for key, counts in tables.items()
             if (kappa := kappa_of(counts)) is not None and kappa < EXPERT_BELOW
         ]
-    decisions = [[(item.detection, item.query_related) for item in review.reviews] for review in reviews]
     return AgreementReport(
         samples=len(samples),
         digest=digest,
         reviewers=[review.reviewer for review in reviews],
-        done=[len(made) for made in decisions],
-        left_as_they_were=[sum("corrected" not in each for each in made) for made in decisions],
+        done=[len(review.reviews) for review in reviews],
         agreement=measured,
         for_expert=sorted(expert, key=attrgetter("kappa", "id", "task")),
         unreadable=sorted(
