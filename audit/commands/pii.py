@@ -231,9 +231,8 @@ def _chosen(known: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
 @value_option(
     "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
-@value_option("--draw N", "Show N samples, drawn at random.  [default: all]", click.IntRange(min=1))
-@value_option("--seed", "Of the draw and the bootstrap.", click.IntRange(min=0), default=0)
-def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
+@value_option("--seed", "Of the bootstrap.", click.IntRange(min=0), default=0)
+def review(samples: Path, out: Path, reviews: tuple[Path, ...], seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 
     Without --reviews it writes PATH/review.html, a page that opens from the file, without a server, and sends nothing
@@ -262,13 +261,11 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
 
     if len(reviews) == 1:
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")
-    if reviews and draw is not None:
-        raise UsageError("--draw chooses what a page shows; leave it out with --reviews")
     require_new_place(out)
     given, digest = read_sample_file(samples)
     if not reviews:
-        shown = write_review_page(list(given.values()), out, digest=digest, draw=draw, seed=seed)
-        say(f"{shown:,} of {counted(len(given), 'sample')} to be checked (PHI where made from notes)")
+        write_review_page(list(given.values()), out, digest=digest)
+        say(f"{counted(len(given), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
     require_writable(out, role="the agreement")

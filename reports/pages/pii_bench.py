@@ -53,10 +53,8 @@ def render_pii_bench(bench: PiiBench) -> str:
     )
 
 
-def render_review(
-    samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str, found: int
-) -> str:
-    """Return the HTML on which samples are checked; `digest` binds a review to their file, which holds `found`.
+def render_review(samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str) -> str:
+    """Return the HTML on which samples are checked; `digest` binds a review to their file.
 
     A sample has `id`, `subset`, `description`, `query` and `entities`, each with `start` and `end` (characters,
     half-open), `category`, `subject` and `needed`. A category has `id`, `name`, `type` and the `tag` that stands in a
@@ -71,6 +69,5 @@ def render_review(
             "script_digest": script_digest,
             "data": script_data({"samples": samples, "categories": categories, "digest": digest}),
             "shown": len(samples),
-            "found": found,
         },
     )

@@ -48,8 +48,6 @@ _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 Prompt = tuple[str, str | None]
 _BY_STRUCTURE: Final = StructuredText()
 _Result = TypeVar("_Result")
-#: Called with how many more characters were looked through.
-Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)

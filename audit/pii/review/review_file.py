@@ -151,27 +151,17 @@ def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
     return {sample.id: sample for sample in iter_samples(path, check=check_places)}, sha256_of(path)
 
 
-def write_review_page(
-    samples: Sequence[Sample], out: Path, *, digest: str, draw: int | None = None, seed: int = 0
-) -> int:
-    """Write `out`/review.html, a new place, of all samples or of `draw` of them; return how many it shows."""
-    shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
+def write_review_page(samples: Sequence[Sample], out: Path, *, digest: str) -> None:
+    """Write `out`/review.html, a new place, on which the samples are checked."""
     listed = [{name: getattr(one, name) for name in ("id", "name", "type", "tag")} for one in categories().values()]
     drafts = [
         sample.model_dump(include={"id", "subset", "description", "query"})
         | {"entities": [entity.model_dump() for entity in draft_of(sample)]}
-        for sample in shown
+        for sample in samples
     ]
-    page = render_review(drafts, listed, digest=digest, found=len(samples))
+    page = render_review(drafts, listed, digest=digest)
     with making_folder(out) as folder:
         write_atomically(folder / REVIEW_PAGE, page)
-    return len(shown)
-
-
-def draw_samples(samples: Sequence[Sample], count: int, *, seed: int) -> list[Sample]:
-    """Return `count` samples drawn without replacement, in the order of the file; all where there are fewer."""
-    chosen = np.random.default_rng(seed).choice(len(samples), size=min(count, len(samples)), replace=False)
-    return [samples[at] for at in sorted(chosen)]
 
 
 def require_new_place(out: Path) -> None:

@@ -195,7 +195,3 @@ def test_values_are_put_in_place_and_one_that_ends_with_a_stop_ends_its_sentence
         "I am at Foods Inc. I am 41. At Foods Inc., still.",
         [(8, 18, 0), (24, 26, 1), (31, 41, 0)],
     )
-
-
-def test_the_papers_numbers_of_samples_are_the_default() -> None:
-    assert sum(PAPER_COUNTS.values()) == 2_842

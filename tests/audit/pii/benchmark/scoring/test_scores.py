@@ -126,13 +126,6 @@ def test_a_system_that_answers_nothing_scores_zero_in_all_it_was_asked() -> None
     assert list(answers(score_predictions([GOLD], [silent], asked=["detection"]))) == [("detection", "s1")]
 
 
-def test_a_second_prediction_and_an_unknown_sample_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown sample, or the second"):
-        score_predictions([GOLD], [prediction_of(), prediction_of()])
-    with pytest.raises(ValueError, match="unknown sample, or the second"):
-        score_predictions([GOLD], [prediction_of(sample="q9")])
-
-
 def random_sample_and_answer(rng: random.Random) -> tuple[Sample, list[PredictedSubject]]:
     """A single subject with distinct texts, and an answer that misses, mistypes and invents some."""
     count = rng.randrange(3, 12)
