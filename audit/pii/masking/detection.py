@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
+from clinaudit.audit.pii.detectors.combined import Readings
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
@@ -196,7 +196,7 @@ class EnsembleDetector:
         """Return the spans of a text by start."""
         readings = Readings(text)
         plain = readings.plain
-        found = {span for one in self._detectors for span in PlainReadingDetector(one).detect_in(readings)}
+        found = {span for one in self._detectors for span in readings.detect(one)}
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
             for reading in plain.around(edits(plain.text)):
                 found |= {reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)}

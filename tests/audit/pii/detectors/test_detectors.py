@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
+from clinaudit.audit.pii.detectors.combined import Readings, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
 from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows
@@ -96,9 +96,9 @@ def test_a_union_finds_what_any_does_and_the_first_says_what_it_is():
 
 def test_a_union_fails_where_one_of_it_does():
     broken = PatternDetector(fails_on="text")
-    for detector in (UnionDetector([PatternDetector(), broken]), PlainReadingDetector(broken)):
+    for detect in (UnionDetector([PatternDetector(), broken]).detect, lambda text: Readings(text).detect(broken)):
         with pytest.raises(RuntimeError):
-            detector.detect("text")
+            detect("text")
 
 
 def test_a_rule_that_errs_is_not_skipped():
@@ -120,7 +120,7 @@ def test_no_detector_opens_a_socket(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     text = NOTE + "see https://new.example.co.uk/x and ada@some.new.museum"
-    for detector in (PlainReadingDetector(RuleDetector()), PresidioDetector(), SpacyDetector()):
+    for detector in (RuleDetector(), PresidioDetector(), SpacyDetector()):
         assert ("email", "ada@example.org") in found_by(detector, text)
 
 
@@ -137,8 +137,7 @@ RULES = RuleDetector()
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_spans_lie_in_the_text_and_apart(text):
-    for detector in (RULES, PlainReadingDetector(RULES)):
-        spans = detector.detect(text)
+    for spans in (RULES.detect(text), Readings(text).detect(RULES)):
         assert all(0 <= span.start < span.end <= len(text) for span in spans)
         assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
         assert {span.category for span in spans} <= set(categories())
