@@ -17,6 +17,7 @@ from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates
@@ -142,17 +143,16 @@ def mask(
 
     Rules find them, those of the site's own file `identifier_rules` too, and a language model: the small one that is
     installed, the one in the directory `name_model`, or with `rules_only` none. Names of a site's own patients are
-    known to `clinaudit mask --corpus` alone. In a long text one process per core looks for them. Raises `UsageError`
-    for another policy, and `BadInputError` for rules that are not valid or a model that cannot be used.
+    known to `clinaudit mask --corpus` alone. Raises `UsageError` for another policy, and `BadInputError` for rules
+    that are not valid or a model that cannot be used.
     """
     if policy not in get_args(MaskingPolicy):
         raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
     site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
     model = None if name_model is None else Path(name_model)
     detector = filter_detectors(*site, rules_only=rules_only, name_model=model)
-    masker = PromptMasker(detector, policy=policy)
-    with masker.shared(len(text)) as sharing:
-        (masked,) = mask_prompts([(text, question)], sharing, rules_for_all)
+    masker = Processes(PromptMasker(detector, policy=policy))
+    (masked,) = mask_prompts([(text, question)], masker, rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
 
 

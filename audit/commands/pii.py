@@ -1,6 +1,6 @@
 """`clinaudit pii`: samples, and how good a filter for identifying text is (docs/pii.md). Computes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -92,25 +92,17 @@ def samples(
       clinaudit pii samples --out samples.jsonl
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
-    from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+    from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
     from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
     from clinaudit.reports.terminal.layout import table_text
 
-    wanted = {name: count for name, count in PAPER_COUNTS.items() if not subsets or name in subsets}
-    counts = wanted if each is None else dict.fromkeys(wanted, each)
     require_writable(out, role="the samples")
-    counted_rows = []
-
-    def lines() -> Iterator[str]:
-        for sample in generate_samples(counts=counts, domain=domain, seed=seed):
-            counted_rows.append(count_sample(sample))
-            yield sample.model_dump_json(exclude_none=True)
-
-    write_lines_atomically(out, lines())
+    drawn = draw_samples(each=each, subsets=_chosen(get_args(SampleSubset), subsets), domains=[domain], seed=seed)
+    write_lines_atomically(out, (sample.model_dump_json(exclude_none=True) for sample in drawn))
     if not quiet:
-        rows = [row for row in describe_samples(counted_rows) if row.subset != "all"]
+        rows = [row for row in describe_samples(map(count_sample, drawn)) if row.subset != "all"]
         tables = [table_text(statistics_table(rows)), table_text(types_table(rows))]
         say_of_finished_work("\n\n".join([*tables, harmless_text(f"samples: {out}")]))
     return 0
@@ -165,7 +157,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     "--systems",
     metavar="NAMES",
     callback=_names,
-    help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
+    help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
 @value_option(
@@ -191,8 +183,8 @@ def bench(quiet: bool, **options: Any) -> int:
 
     Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
     Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
-    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. A stopped
-    benchmark goes on with the same command.
+    masks the others (task 3). DIR gets samples.jsonl, predictions.jsonl, bench.json and bench.html. What a served model
+    answered is not asked again by the same command.
 
     \b
     Example:
@@ -240,9 +232,8 @@ def _chosen(known: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
 @value_option(
     "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
-@value_option("--draw N", "Show N samples, drawn at random.  [default: all]", click.IntRange(min=1))
-@value_option("--seed", "Seed of the draw and the bootstrap.", click.IntRange(min=0), default=0)
-def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
+@value_option("--seed", "Seed of the bootstrap.", click.IntRange(min=0), default=0)
+def review(samples: Path, out: Path, reviews: tuple[Path, ...], seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 
     Without --reviews it writes PATH/review.html, a page that opens from the file, without a server, and sends nothing
@@ -271,13 +262,11 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
 
     if len(reviews) == 1:
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")
-    if reviews and draw is not None:
-        raise UsageError("--draw chooses what a page shows; leave it out with --reviews")
     require_new_place(out)
     given, digest = read_sample_file(samples)
     if not reviews:
-        shown = write_review_page(list(given.values()), out, digest=digest, draw=draw, seed=seed)
-        say(f"{shown:,} of {counted(len(given), 'sample')} to be checked (PHI where made from notes)")
+        write_review_page(list(given.values()), out, digest=digest)
+        say(f"{counted(len(given), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
     require_writable(out, role="the agreement")

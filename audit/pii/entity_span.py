@@ -24,10 +24,6 @@ class EntitySpan(NamedTuple):
 class Detector(Protocol):
     """Finds identifying text."""
 
-    @property
-    def name(self) -> str:
-        """The system's name in tables and files."""
-
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
 

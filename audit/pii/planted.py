@@ -40,7 +40,6 @@ _DAYS: Final = 34_000
 _INVENTED: Final = ("Ada Lundgren", "Conrad Pellgrove", "Mirela Haversham", "Theo Quillfeather", "Ines Brackwater")
 _LETTERS: Final = "ABCDEFGHJKLMNPRSTUVWXYZ"
 _BREAK: Final = re.compile(r"\n|(?<=[.;]) ")
-_BRACES: Final = re.compile(r"\{([^}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +102,11 @@ def plant(
     ways = [(category, form) for category in categories_ for form in _FORMS[category]]
     for number in range(count):
         category, form = ways[number % len(ways)]
-        braces = _BRACES.search(form)
-        if braces is None:
-            raise ValueError("a form has its identifier in braces")
-        value = _write(braces[1], names, rng)
+        ahead, written, behind = re.split("[{}]", form)
+        value = _write(written, names, rng)
         before, after = _cut(texts[rng.randrange(len(texts))], rng)
-        start = len(before) + braces.start()
-        yield PlantedText(
-            f"{before}{form[: braces.start()]}{value}{form[braces.end() :]}{after}", start, start + len(value), category
-        )
+        start = len(before) + len(ahead)
+        yield PlantedText(f"{before}{ahead}{value}{behind}{after}", start, start + len(value), category)
 
 
 def is_found(planted: PlantedText, detector: Detector, dates: DateReader) -> bool:

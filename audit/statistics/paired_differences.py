@@ -1,4 +1,4 @@
-"""Paired differences of a metric, the same patients in two runs: conservative intervals, and McNemar's test.
+"""Paired differences of a metric, the same patients in two runs: conservative intervals.
 
 Owns formulas on one value a patient in each run. Knows nothing of generations, tiers or verdicts. Differences are
 B minus A; intervals are two-sided 95%, without resampling, and none is degenerate where nobody changed
@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from clinaudit.audit.statistics.intervals import bounds_of_mean
 from clinaudit.reports.schema.numbers import Estimate
@@ -45,9 +44,3 @@ def paired_difference(before: Values, after: Values) -> Estimate:
     down, up = float(fall.mean()) - fall_low, rise_high - float(rise.mean())
     high = value + math.sqrt(down**2 + up**2 - 2 * apart * down * up)
     return Estimate(value=value, low=max(-1.0, low), high=min(1.0, high), n=change.size)
-
-
-def mcnemar_p_value(first_only: int, second_only: int) -> float:
-    """Return the two-sided p-value that a change goes either way as often: McNemar (1947), exact (binomial) form."""
-    changed = first_only + second_only
-    return float(binomtest(first_only, changed).pvalue) if changed else 1.0

@@ -15,7 +15,6 @@ from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
     KINDS,
-    differences_table,
     headline,
     measured_domains,
     missed_table,
@@ -44,7 +43,6 @@ def render_pii_bench(bench: PiiBench) -> str:
             "scores": [scores_table(bench, domain) for domain in domains],
             "folded_tables": [
                 *(scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
-                differences_table(bench),
                 privacy_table(bench),
                 *(missed_table(bench, grouping, domain) for grouping in KINDS for domain in domains),
                 statistics_table(bench.statistics),
@@ -55,10 +53,8 @@ def render_pii_bench(bench: PiiBench) -> str:
     )
 
 
-def render_review(
-    samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str, found: int
-) -> str:
-    """Return the HTML on which samples are checked; `digest` binds a review to their file, which holds `found`.
+def render_review(samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str) -> str:
+    """Return the HTML on which samples are checked; `digest` binds a review to their file.
 
     A sample has `id`, `subset`, `description`, `query` and `entities`, each with `start` and `end` (characters,
     half-open), `category`, `subject` and `needed`. A category has `id`, `name`, `type` and the `tag` that stands in a
@@ -73,6 +69,5 @@ def render_review(
             "script_digest": script_digest,
             "data": script_data({"samples": samples, "categories": categories, "digest": digest}),
             "shown": len(samples),
-            "found": found,
         },
     )

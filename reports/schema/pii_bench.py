@@ -18,8 +18,8 @@ BenchSubset = Literal["all", "single", "multi", "hard", "distract"]
 BENCH_SUBSETS: Final[tuple[BenchSubset, ...]] = get_args(BenchSubset)
 BenchDomain = Literal["general", "clinical"]
 #: What a figure is of, beside its task and domain: of a subset of samples, of one way to mask, of a kind of identifier.
-#: Kinds: names by the locale they were drawn from, by whether training held the text, by category, by HIPAA's letter.
-BenchGrouping = Literal["subset", "masking", "name_origin", "vocabulary", "category", "hipaa"]
+#: Kinds: names by the locale they were drawn from, by category, by HIPAA's letter.
+BenchGrouping = Literal["subset", "masking", "name_origin", "category", "hipaa"]
 #: How much is masked (Table 8): nothing, everything that was found, or what the question does not need.
 MaskingStrategy = Literal["none", "all", "query_unrelated"]
 #: In place of a system: the gold answer's own masks, as of a filter that misses nothing.
@@ -66,21 +66,6 @@ class BenchFigure(Estimate):
     entities: int | None = None
 
 
-class BenchDifference(Estimate):
-    """Two systems on the same samples: mean F1 (strict) of `first` minus that of `second`."""
-
-    task: BenchTask
-    domain: BenchDomain
-    first: str
-    second: str
-    #: Samples on which one of them alone was right in everything; McNemar's exact test of these, two-sided, and the
-    #: same adjusted over the pairs of one task and domain (Holm 1979).
-    only_first_exact: int
-    only_second_exact: int
-    p_value: float
-    p_value_adjusted: float
-
-
 class BenchStatistics(Record):
     """The samples of one subset (Tables 3 and 10); means over samples."""
 
@@ -110,7 +95,7 @@ class SampleScores(Record):
 class PiiBench(Record):
     """Everything that `bench.json` holds, and the file that `clinaudit pii score` writes."""
 
-    schema_version: Literal["5.0"] = "5.0"
+    schema_version: Literal["6.0"] = "6.0"
     clinaudit_version: str
     #: Versions of the libraries that the systems are made of.
     libraries: dict[str, str] = Field(default_factory=dict)
@@ -119,6 +104,5 @@ class PiiBench(Record):
     systems: list[BenchSystem]
     statistics: list[BenchStatistics]
     figures: list[BenchFigure]
-    differences: list[BenchDifference] = Field(default_factory=list)
     #: Of `clinaudit pii score` alone, which keeps no predictions.
     by_sample: list[SampleScores] = Field(default_factory=list)

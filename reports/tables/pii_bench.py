@@ -1,4 +1,4 @@
-"""The benchmark of filters in words and tables: scores by subset, differences, what masking costs, what is missed.
+"""The benchmark of filters in words and tables: scores by subset, what masking costs, what is missed.
 
 Owns how a figure is looked up, the order of the systems, the sentences that come first, and the paper's numbers beside
 ours (PII-Bench, Tables 2 to 10), which always say that they are from the paper. The terminal prints some of it. A score
@@ -27,7 +27,7 @@ from clinaudit.reports.schema.pii_bench import (
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import HIPAA_TITLES
-from clinaudit.reports.wording.numbers import number_text, p_text, percent_text
+from clinaudit.reports.wording.numbers import number_text, percent_text
 
 _NONE: Final = "–"
 SUBSETS: Final[Mapping[BenchSubset, str]] = {
@@ -207,34 +207,6 @@ def system_name(system: BenchSystem) -> str:
     return f"{system.name} (told the answer)" if system.kind == "oracle" else system.name
 
 
-def differences_table(bench: PiiBench) -> Table:
-    """Return the paired differences between systems, on the same samples."""
-    names = {system.id: system.name for system in bench.systems}
-    tasks = {
-        "detection": "finds identifiers",
-        "query_related": "knows which are needed",
-        "masking": "masks the others",
-    }
-    note = (
-        "Right alone: samples on which one of the two is right in everything and the other is not; p is McNemar's exact"
-        " test of these, adjusted by Holm over all pairs of systems on one task and kind of text."
-    )
-    return Table.of(
-        "Differences between systems on the same samples",
-        bench.differences,
-        {
-            "Systems": lambda each: f"{names[each.first]} minus {names[each.second]}",
-            "Task": lambda each: tasks[each.task],
-            "Texts": lambda each: each.domain,
-            "Samples": lambda each: f"{each.n:,}",
-            "Difference of F1": _score_text,
-            "Right alone: first, second": lambda each: f"{each.only_first_exact:,} and {each.only_second_exact:,}",
-            "p": lambda each: p_text(each.p_value_adjusted),
-        },
-        note,
-    )
-
-
 def privacy_table(bench: PiiBench) -> Table:
     """Return privacy, utility and balance by what is masked (Table 8), with the paper's rows."""
     maskings: Mapping[MaskingStrategy, str] = {
@@ -273,10 +245,6 @@ KINDS: Final[Mapping[BenchGrouping, tuple[str, str]]] = {
     "name_origin": (
         "Names that are missed, by the locale they are drawn from",
         "A filter blind to some names protects some people less.",
-    ),
-    "vocabulary": (
-        "Missed, by whether training held the same words",
-        "What was seen in training is found more often.",
     ),
     "category": ("Missed, by category", ""),
 }

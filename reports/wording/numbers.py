@@ -31,11 +31,6 @@ def number_text(value: float, *, signed: bool = False) -> str:
     return _tidy(f"{value:{'+' if signed else ''},.{digits}f}")
 
 
-def p_text(p: float) -> str:
-    """Return a p-value: "0.013", or "below 0.001"."""
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _tidy(text: str) -> str:
     text = text.replace("-", "−")
     bare = text.strip("+−%").replace(",", "")

@@ -1,4 +1,4 @@
-"""Detectors made of others: several as one, and one that also looks through what a text hides."""
+"""Several detectors as one, and what a detector finds in every way to read a text, and in what it hides."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -12,11 +12,8 @@ class UnionDetector:
     """Finds what any of some detectors does; where one errs, so does this one."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        """Join some detectors, those that are to be trusted more first; raises ValueError for none."""
+        """Join some detectors, those that are to be trusted more first."""
         self.detectors = tuple(detectors)
-        if not self.detectors:
-            raise ValueError("a union of no detectors finds nothing")
-        self.name = " + ".join(detector.name for detector in self.detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another.
@@ -48,34 +45,23 @@ class Readings:
         pieces = self.plain.pieces() if self.plain.text != text else ()
         changed = (one for one in pieces if one.text and one.text != text[one.starts[0] : one.ends[-1]])
         self.others = [*changed, *self.plain.around(joins(self.plain.text))]
-        self.hidden = list(decoded_stretches(text))
+        self._hidden = list(decoded_stretches(text))
 
+    def detect(self, detector: Detector) -> list[EntitySpan]:
+        """Return what a detector finds in any of them: spans of the text by start, of which none overlaps another.
 
-class PlainReadingDetector:
-    """Finds what a detector does in a text as given, in its plain reading, and in what it hides encoded."""
-
-    def __init__(self, detector: Detector) -> None:
-        self._detector = detector
-        self.name = detector.name
-
-    def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of the original text by start, none of them overlapping another; the longer one stands.
-
-        An encoded stretch in which anything is found is one span, of the category that is found first in it.
+        The longer one stands. An encoded stretch in which anything is found is one span, of the category that is found
+        first in it.
         """
-        return self.detect_in(Readings(text))
-
-    def detect_in(self, readings: Readings) -> list[EntitySpan]:
-        """Return the same of a text whose readings are known: they are the same for every detector."""
-        text = readings.text
-        found = list(self._detector.detect(text))
-        for reading in readings.others:
-            spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
+        text = self.text
+        found = list(detector.detect(text))
+        for reading in self.others:
+            spans = [reading.original_span(span) for span in detector.detect(reading.text)]
             ends = {span.end for span in found}
             found += [part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)]
-        for stretch in readings.hidden:
+        for stretch in self._hidden:
             # It may hide another one, which is shorter.
-            hidden = self.detect(stretch.text)
+            hidden = Readings(stretch.text).detect(detector)
             if hidden:
                 found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
         return resolve_overlaps(found)

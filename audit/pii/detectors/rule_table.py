@@ -10,14 +10,13 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from clinaudit.audit.pii.detectors.screen import located
 from clinaudit.audit.pii.detectors.word_lists import read_words, says
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
@@ -34,8 +33,6 @@ _FUNCTIONS_OF: Final = ("numbers", "dates", "ages", "people", "places")
 #: How far before a match its cue words are looked for, and what must stand before it, in characters.
 _CUE_CHARS: Final = 40
 _BEFORE_CHARS: Final = 120
-#: Places that are tried before a stretch is searched through.
-_MOST_TRIED: Final = 6
 #: A match that ends so near the end of what is searched may be cut off there.
 _NEAR_END_CHARS: Final = 40
 _BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")
@@ -134,8 +131,6 @@ class Rule:
     regex: Any
     checks: tuple[Callable[[_Match], bool], ...]
     read: Callable[[_Match, "Rule"], Places]
-    #: Returns RE2's pattern that matches wherever the regex does.
-    locate: Callable[[], Any] = lambda: None
     #: Whether a further word may belong to the name; None: every one.
     goes_on: Callable[[str], bool] | None = None
     fewest_words: int = 1
@@ -146,31 +141,14 @@ class Rule:
         if all(check(match) for check in self.checks):
             yield from (EntitySpan(*span, self.found_by) for span in self.read(match, self))
 
-    def find(self, text: str, data: bytes, start: int, end: int) -> Iterator[EntitySpan]:
-        """Yield the spans of the rule that begin in a stretch of a text, which is `data` as RE2 is shown it."""
-        for match in self._matches(text, data, start, end):
+    def find(self, text: str, start: int, end: int) -> Iterator[EntitySpan]:
+        """Yield the spans of the rule that begin in a stretch of a text."""
+        for match in self.regex.finditer(text, start, end):
             if match.end() <= end - _NEAR_END_CHARS or end == len(text):
                 yield from self.spans_of(match)
             elif (whole := self.regex.match(text, match.start())) is not None:
                 # What goes on behind the stretch decides.
                 yield from self.spans_of(whole)
-
-    def _matches(self, text: str, data: bytes, start: int, end: int) -> Iterator[_Match]:
-        """Yield the matches within a stretch: to try where RE2 says is faster than to try at each place."""
-        at = start
-        # The character before a match may be part of what RE2 finds.
-        place = max(0, start - 1)
-        for _ in range(_MOST_TRIED):
-            found = self.locate().search(data, place, end)
-            if found is None:
-                return
-            place = found.start() + 1
-            match = self.regex.match(text, max(at, place - 1), end) or self.regex.match(text, max(at, place), end)
-            if match is not None:
-                yield match
-                at = match.end()
-                place = max(place, at - 1)
-        yield from self.regex.finditer(text, max(at, place), end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +317,6 @@ def _read_rule(written: Mapping[str, Any], *, found_by: str) -> Rule:
         compiled,
         tuple(row.checks),
         read_group if row.read is None else _function(row.read),
-        cache(partial(located, compiled)),
         says(expand(row.words["rest"])) if "rest" in row.words else None,
         row.fewest_words,
         row.is_sure,

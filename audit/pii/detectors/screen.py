@@ -30,8 +30,10 @@ class Screen:
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
         self._patterns = patterns
 
-    def stretches(self, text: str, data: bytes) -> dict[int, list[tuple[int, int]]]:
+    def stretches(self, text: str) -> dict[int, list[tuple[int, int]]]:
         """Return the stretches to be searched, by start and apart, by the number of each pattern that has any."""
+        # RE2 is shown a byte for a character: one for all beyond ASCII.
+        data = _BEYOND_ASCII.sub(_OTHER, text).encode("latin-1")
         found: dict[int, list[tuple[int, int]]] = {}
         for begin, end in _chunks(text):
             last = min(end + _BEYOND_CHARS, len(text))
@@ -54,32 +56,14 @@ class Screen:
         return [(some, _automaton([self._patterns[number] for number in some])) for some in together]
 
 
-def as_ascii(text: str) -> bytes:
-    """Return a text as RE2 is shown it, a byte for a character: one for all beyond ASCII."""
-    return _BEYOND_ASCII.sub(_OTHER, text).encode("latin-1")
-
-
-def located(pattern: re.Pattern[str]) -> Any:
-    """Return RE2's pattern that matches wherever a pattern does."""
-    import re2
-
-    return re2.compile(relaxed(pattern).encode("latin-1"), _options())
-
-
-def _options() -> Any:
+def _automaton(patterns: Sequence[re.Pattern[str]]) -> Any:
     import re2
 
     options = re2.Options()
     options.max_mem = _MEMORY_BYTES
     options.encoding = re2.Options.Encoding.LATIN1
     options.dot_nl = options.never_capture = True
-    return options
-
-
-def _automaton(patterns: Sequence[re.Pattern[str]]) -> Any:
-    import re2
-
-    automaton = re2.Set.SearchSet(_options())
+    automaton = re2.Set.SearchSet(options)
     for pattern in ("", *map(relaxed, patterns)):
         automaton.Add(pattern.encode("latin-1"))
     automaton.Compile()

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
+from clinaudit.audit.pii.detectors.combined import Readings
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
@@ -169,6 +169,34 @@ def _adjoins_latin(text: str, start: int, end: int) -> bool:
     return (before.isascii() and before.isalpha()) or (after.isascii() and after.isalpha())
 
 
+#: Whose plans are asked about a number without the code of its country; with it ("+44 ...") any country's is.
+_REGIONS: Final = ("GB", "AU", "DE", "FR", "IN")
+#: Fewer figures stand in no text that can hold such a number.
+_FEWEST_FIGURES_OF_PHONE: Final = 8
+
+
+class TelephoneNumbers:
+    """Finds telephone numbers of the countries that the rules know least, such as "020 7946 0018", by `phonenumbers`.
+
+    A number counts where a numbering plan has it and it is grouped as that country writes it: 120/80 is none.
+    """
+
+    name = "phonenumbers"
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start; the same number may stand twice."""
+        if sum(map(str.isdigit, text)) < _FEWEST_FIGURES_OF_PHONE:
+            return []
+        from phonenumbers import Leniency, PhoneNumberMatcher
+
+        found = {
+            EntitySpan(match.start, match.end, "phone", self.name)
+            for region in _REGIONS
+            for match in PhoneNumberMatcher(text, region, Leniency.STRICT_GROUPING, max_tries=len(text))
+        }
+        return sorted(found)
+
+
 #: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
 _SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
 _BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
@@ -191,13 +219,12 @@ class EnsembleDetector:
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
         self._detectors = tuple(detectors)
-        self.name = " + ".join(detector.name for detector in self._detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
         readings = Readings(text)
         plain = readings.plain
-        found = {span for one in self._detectors for span in PlainReadingDetector(one).detect_in(readings)}
+        found = {span for one in self._detectors for span in readings.detect(one)}
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
             for reading in plain.around(edits(plain.text)):
                 found |= {reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)}
@@ -235,7 +262,6 @@ class Remembered:
     """A detector that knows what it found last: another one asks for it too."""
 
     def __init__(self, detector: Detector) -> None:
-        self.name = detector.name
         self.detect = lru_cache(maxsize=_READINGS)(detector.detect)
 
 
@@ -247,7 +273,6 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
     for both, and `BadInputError` where the model is not installed or cannot be used.
     """
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
-    from clinaudit.audit.pii.detectors.telephone_numbers import TelephoneNumbers
 
     if rules_only and name_model is not None:
         raise UsageError("--rules-only uses no language model, and --name-model names one; give one of them")

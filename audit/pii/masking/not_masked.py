@@ -184,12 +184,10 @@ def clinical_term_finder() -> TermFinder:
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
-#: A blood pressure, which presidio may take for a telephone number.
+#: A blood pressure, which a library may take for a telephone number.
 _PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
 _BEFORE_CHARS: Final = 40
 _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
-#: "Occ.Lives with wife": no blank after a full stop, and no address of the web.
-_TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
 
 
 def named_somebody(text: str, found: Sequence[EntitySpan]) -> list[EntitySpan]:
@@ -275,13 +273,11 @@ def _is_ratio(text: str, start: int, end: int) -> bool:
 
 def _is_of_nobody(text: str, span: EntitySpan) -> bool:
     """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
-    start, end, category, found_by = span
+    start, end, category, _ = span
     if category in CLINICAL_CONTENT:
         return True
     if category == "phone":
         return _PRESSURE.fullmatch(text, start, end) is not None
-    if category == "url":
-        return found_by == "presidio" and _TWO_SENTENCES.fullmatch(text, start, end) is not None
     if category == "duration":
         return not _tells_of_a_life(text, start, end)
     if category == "occupation":

@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -35,8 +34,7 @@ DETECTOR_FAILED: Final = "a detector failed"
 #: What a site lets stand, among the categories of what stays.
 KEPT_TERM: Final = "kept term"
 #: How much of a text is looked through at once, and how much of it two neighbours share at least: more than an
-#: identifier's length and what is beside it. Where a text is cut depends on the text alone, so that the same is found
-#: whoever looks through the parts.
+#: identifier's length and what is beside it.
 PART_CHARS: Final = 50_000
 SHARED_CHARS: Final = 1_000
 #: A mask may uncover what the detector did not see before, such as a name between two others.
@@ -50,12 +48,6 @@ _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 Prompt = tuple[str, str | None]
 _BY_STRUCTURE: Final = StructuredText()
 _Result = TypeVar("_Result")
-#: Called with how many more characters were looked through.
-Advance = Callable[[int], None]
-
-
-def unwatched(_: int) -> None:
-    """Be told of no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,39 +108,23 @@ class PromptMasker:
         self._detector = detector
         self._policy = policy
         self._terms = _Terms(keep)
-        self._processes = Processes(self)
-
-    def over(self, processes: Processes) -> "PromptMasker":
-        """Return a masker that finds the same, whose long texts are looked through by processes that hold this one."""
-        other = copy(self)
-        other._processes = processes
-        return other
 
     @contextmanager
-    def shared(self, chars: int, *, most: int | None = None) -> Iterator["PromptMasker"]:
-        """Yield a masker over as many processes as `chars` characters are worth, at `most` (None: one per core)."""
+    def shared(self, texts: int, chars: int, *, most: int | None = None) -> Iterator[Processes]:
+        """Yield as many processes as so many texts and characters are worth, at `most` (None: one per core)."""
         # It takes longer to make a process than to mask a few texts.
-        count = min(most or usable_cores(), chars // PART_CHARS + 1)
+        count = min(most or usable_cores(), texts, chars // PART_CHARS + 1)
         if count > 1:
             # A process has what is loaded before it is made.
             self.hidden_in(_EXAMPLE)
         with open_processes(self, count) as processes:
-            yield self.over(processes)
+            yield processes
 
-    @property
-    def processes(self) -> Processes:
-        """What looks through the parts of a long text, and masks short ones."""
-        return self._processes
-
-    def find(self, prompt: Prompt, advance: Advance = unwatched) -> FoundPrompt | None:
-        """Return what is found in a prompt; None where the detector fails.
-
-        Calls `advance` with the characters that were looked through.
-        """
+    def find(self, prompt: Prompt) -> FoundPrompt | None:
+        """Return what is found in a prompt; None where the detector fails."""
         text, query = prompt
         try:
-            spans = self._detect(text, advance)
-            return FoundPrompt(text, query, spans, self._detect(query) if query is not None else ())
+            return FoundPrompt(text, query, self._detect(text), self._detect(query) if query is not None else ())
         except DetectionError:
             return None
 
@@ -157,13 +133,8 @@ class PromptMasker:
         direct = merge_hidden(Hidden(*span[:3]) for span in found.spans if categories()[span.category].direct)
         return [span for span in found.spans if self._may_stay(span) and not _overlaps_any(direct, span)]
 
-    def mask(
-        self, decided: tuple[FoundPrompt | None, Collection[EntitySpan]], advance: Advance = unwatched
-    ) -> MaskedPrompt:
-        """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question.
-
-        Calls `advance` as `find` does, for each time that the text is looked over.
-        """
+    def mask(self, decided: tuple[FoundPrompt | None, Collection[EntitySpan]]) -> MaskedPrompt:
+        """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question."""
         found, needed = decided
         if found is None:
             return _withheld(DETECTOR_FAILED)
@@ -175,7 +146,7 @@ class PromptMasker:
             query_kept = {span for span in found.query_spans if self._may_stay(span) and span.category in stays}
             texts.append(_Masking(found.query, found.query_spans, query_kept, self._terms))
         try:
-            written = self._write(texts, advance)
+            written = self._write(texts)
         except DetectionError:
             return _withheld(DETECTOR_FAILED)
         if written is None:
@@ -207,14 +178,7 @@ class PromptMasker:
             return True
         return any(categories()[span.category].direct and span.category not in _WHAT_KEYS_ARE for span in found)
 
-    def look_through(self, part: str) -> list[EntitySpan]:
-        """Return what the detector finds in a part of a text; raises `DetectionError` where it fails."""
-        with _errors_without_text(self._detector.name):
-            return self._detector.detect(part)
-
-    def _write(
-        self, texts: Sequence["_Masking"], advance: Advance = unwatched
-    ) -> tuple[TagBook, list[TaggedText]] | None:
+    def _write(self, texts: Sequence["_Masking"]) -> tuple[TagBook, list[TaggedText]] | None:
         """Mask until the rescan finds nothing more, and write the tags; None where something is still found."""
         for _ in range(_ROUNDS):
             for one in texts:
@@ -223,29 +187,22 @@ class PromptMasker:
             written = book.write()
             is_more = False
             for tagged, one in zip(written, texts, strict=True):
-                is_more |= one.hide([*one.left(tagged.kept, self._find(tagged.text, advance)), *one.repeated(texts)])
+                is_more |= one.hide([*one.left(tagged.kept, self._find(tagged.text)), *one.repeated(texts)])
             if not is_more:
                 return book, written
         return None
 
-    def _find(self, text: str, advance: Advance = unwatched) -> list[EntitySpan]:
-        """Return what the detector finds that is of somebody, part by part, and what the text's structure says.
-
-        Raises `DetectionError` where the detector fails; calls `advance` with the characters of each part.
-        """
-        places = list(overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS))
-        parts = self._processes.map(PromptMasker.look_through, (text[begin:end] for begin, end in places))
-        done = 0
-        with _errors_without_text(self._detector.name):
+    def _find(self, text: str) -> list[EntitySpan]:
+        """Return what the detector finds that is of somebody, part by part, and what the text's structure says."""
+        with _errors_without_text():
             found = set(_BY_STRUCTURE.detect(text))
-            for (begin, end), spans in zip(places, parts, strict=True):
+            for begin, end in overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS):
+                spans = self._detector.detect(text[begin:end])
                 found |= {EntitySpan(span.start + begin, span.end + begin, *span[2:]) for span in spans}
-                advance(end - done)
-                done = end
             return named_somebody(text, sorted(found))
 
-    def _detect(self, text: str, advance: Advance = unwatched) -> tuple[EntitySpan, ...]:
-        found = [pooled(text, span) for span in self._find(text, advance)]
+    def _detect(self, text: str) -> tuple[EntitySpan, ...]:
+        found = [pooled(text, span) for span in self._find(text)]
         return tuple(sorted({*found, *find_in_banners(text, found)}))
 
     def _may_stay(self, span: EntitySpan) -> bool:
@@ -337,40 +294,25 @@ class _Masking:
 
 
 def mask_prompts(
-    prompts: Sequence[Prompt], masker: PromptMasker, relevance: BatchRelevance, advance: Advance = unwatched
+    prompts: Sequence[Prompt],
+    processes: Processes,
+    relevance: BatchRelevance,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> list[MaskedPrompt]:
-    """Mask (text, question) pairs together; where the detector fails on one, that one is withheld.
+    """Mask (text, question) pairs together, by processes that hold a `PromptMasker`; the result is the same by any.
 
-    A short text is masked by one process; the parts of a long one are looked through by all. The result is the same
-    whoever does the work. Calls `advance` with the characters of each text twice: as it is looked through, and over.
+    Where the detector fails on one, that one is withheld. Calls `advance` with the characters of each text twice: as it
+    is looked through, and over.
     """
 
-    def in_turn(function: Callable[..., _Result], items: Sequence[object]) -> Iterator[_Result]:
-        is_short = [len(text) <= PART_CHARS for text, _ in prompts]
-        in_processes = masker.processes.map(
-            function, (item for item, short in zip(items, is_short, strict=True) if short)
-        )
-        for item, short, (text, _) in zip(items, is_short, prompts, strict=True):
-            told = _Told(advance, len(text))
-            yield next(in_processes) if short else function(masker, item, told)
-            told(len(text))
+    def in_turn(function: Callable[..., _Result], items: Iterable[object]) -> Iterator[_Result]:
+        for result, (text, _) in zip(processes.map(function, items), prompts, strict=True):
+            yield result
+            advance(len(text))
 
     found = list(in_turn(PromptMasker.find, prompts))
     needed = iter(relevance([one for one in found if one is not None]))
     return list(in_turn(PromptMasker.mask, [(one, () if one is None else next(needed)) for one in found]))
-
-
-class _Told:
-    """Tells of the characters of a text as they are looked through: of all of them, and of none twice."""
-
-    def __init__(self, advance: Advance, chars: int) -> None:
-        self._advance = advance
-        self._left = chars
-
-    def __call__(self, chars: int) -> None:
-        chars = min(chars, self._left)
-        self._left -= chars
-        self._advance(chars)
 
 
 def _withheld(reason: str) -> MaskedPrompt:
@@ -383,14 +325,14 @@ class DetectionError(Exception):
 
 
 @contextmanager
-def _errors_without_text(name: str) -> Iterator[None]:
+def _errors_without_text() -> Iterator[None]:
     """Raise `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work."""
     try:
         yield
     except (ClinauditError, DetectionError):
         raise
     except Exception:  # noqa: BLE001 (a library's error of any kind: the prompt is withheld, and its text not quoted)
-        raise DetectionError(name) from None
+        raise DetectionError from None
 
 
 def _overlaps_any(apart: Sequence[Hidden], span: EntitySpan) -> bool:

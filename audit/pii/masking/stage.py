@@ -33,7 +33,9 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
+from clinaudit.audit.runtime.served.question import Inquiry
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -44,6 +46,9 @@ from clinaudit.templates.text_file import read_text_file
 
 #: Rows that are worked on together: a served model is asked of as many at a time.
 _BATCH_ROWS: Final = 64
+#: Of a served model that is asked what a question needs.
+_SEED: Final = 0
+_ENDPOINT: Final = "the endpoint that is asked what a question needs (--served-url)"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 #: Of a line of the terms to keep, in characters.
@@ -95,12 +100,12 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
-    with masker.shared(rows.chars, most=options.processes) as masker:
+    with masker.shared(rows.count, rows.chars, most=options.processes) as processes:
         if served is None:
-            return mask_file(options, rows, masker, rules_for_all, progress=progress)
+            return mask_file(options, rows, masker, processes, rules_for_all, progress=progress)
         answers = options.map_path.with_name(f".{options.map_path.name}.answers")
         with _relevance_of_model(options, served, masker, answers, progress) as relevance:
-            masked = mask_file(options, rows, masker, relevance, progress=progress)
+            masked = mask_file(options, rows, masker, processes, relevance, progress=progress)
         # They are in the result.
         remove_sqlite(answers)
         return masked
@@ -187,31 +192,44 @@ def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
 def _relevance_of_model(
     options: MaskOptions, served: ServedOptions, masker: PromptMasker, answers: Path, progress: Progress
 ) -> Iterator[BatchRelevance]:
-    """Yield what asks the served model about the prompts of a batch."""
-    from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
-    from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
+    """Yield what asks the served model about the prompts of a batch.
 
-    access = open_access(served)
+    It sees a text whose direct identifiers are tags, and chooses among the quasi-identifiers that were found: what else
+    it names keeps nothing, nor does an answer that cannot be used.
+    """
+    # Late: it loads the client of a served model.
+    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed
+    from clinaudit.audit.runtime.run.directory import require_regular
+    from clinaudit.audit.runtime.served.answer_cache import identity_of, open_cache_file
+    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+
+    model, access = open_access(served)
     if options.map is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        ask = open_served_relevance(*access, cache)
+        identity = identity_of(model, kind="relevance", seed=_SEED)
+        asked = AnsweringModel(model, access, name=_ENDPOINT, identity=identity, cache=cache, seed=_SEED)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-            inquiries: dict[int, RelevanceInquiry] = {}
+            inquiries: dict[int, Inquiry[list[str]]] = {}
             offered = [masker.keepable(one) for one in found]
             for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
                 shown = masker.mask((one, spans))
                 if spans and shown.text is not None and shown.query is not None:
-                    details = tuple((span.category, one.text[span.start : span.end]) for span in spans)
-                    inquiries[place] = RelevanceInquiry(shown.text, shown.query, details)
-            answers_of = dict(zip(inquiries, ask(list(inquiries.values())), strict=True))
+                    choices = tuple(dict.fromkeys(one.text[span.start : span.end] for span in spans))
+                    inquiries[place] = ask_what_is_needed(
+                        shown.text, shown.query, strategy="with-choice", choices=choices
+                    )
+            answers_of = dict(zip(inquiries, asked.ask(list(inquiries.values())), strict=True))
             return [
-                [span for number, span in enumerate(spans) if number in answers_of.get(place, ())]
-                for place, spans in enumerate(offered)
+                [
+                    span
+                    for span in spans
+                    if place in answers_of and one.text[span.start : span.end] in (answers_of[place].found or ())
+                ]
+                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
             ]
 
         yield needed
@@ -219,9 +237,15 @@ def _relevance_of_model(
 
 
 def mask_file(
-    options: MaskOptions, rows: Rows, masker: PromptMasker, relevance: BatchRelevance, *, progress: Progress
+    options: MaskOptions,
+    rows: Rows,
+    masker: PromptMasker,
+    processes: Processes,
+    relevance: BatchRelevance,
+    *,
+    progress: Progress,
 ) -> MaskedFile:
-    """Mask a file of prompts; return what became of its rows.
+    """Mask a file of prompts by processes that hold the masker; return what became of its rows.
 
     Raises `StorageError` where another command writes to the same place, and `BadInputError` for an id that says who
     its row is about. Then nothing is written.
@@ -240,7 +264,7 @@ def mask_file(
         writer = RowWriter(output, rows, columns)
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance, advance), strict=True):
+            for given, masked in zip(batch, mask_prompts(pairs, processes, relevance, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
                 if not rows.is_one_text and not options.new_ids:
                     _require_silent_id(rows.file.name, row, masked, masker)

@@ -98,13 +98,18 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
     Raises `BadInputError` with all problems: a file that is no review, one of other samples, two of one reviewer, or
     places that do not fit their sample.
     """
-    problems = Problems()
-    reviews: list[Review] = []
-    reviewers: dict[str, str] = {}
+    problems, reviews, reviewers = Problems(), list[Review](), dict[str, str]()
     for path in paths:
         name = printable(path.name)
-        review = _read(path, name, problems)
-        if review is None:
+        try:
+            with open_file(find_file(path, name, {".json": ("json", None)})) as file:
+                review = Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
+        except BadInputError as error:
+            problems.add(name, error.message)
+            continue
+        except ValidationError as error:
+            for field, what in describe_faults(error):
+                problems.add(name, f"{what}; download the review again from the page", column=field)
             continue
         reviews.append(review)
         if review.samples != digest:
@@ -118,18 +123,6 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
                 problems.add(name, what, row=row, column="" if what.startswith("is of") else "entities")
     problems.raise_any("the reviews")
     return reviews
-
-
-def _read(path: Path, name: str, problems: Problems) -> Review | None:
-    try:
-        with open_file(find_file(path, name, {".json": ("json", None)})) as file:
-            return Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
-    except BadInputError as error:
-        problems.add(name, error.message)
-    except ValidationError as error:
-        for field, what in describe_faults(error):
-            problems.add(name, f"{what}; download the review again from the page", column=field)
-    return None
 
 
 def _faults(review: Review, samples: Mapping[str, Sample]) -> Iterator[tuple[int, str]]:
@@ -158,27 +151,17 @@ def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
     return {sample.id: sample for sample in iter_samples(path, check=check_places)}, sha256_of(path)
 
 
-def write_review_page(
-    samples: Sequence[Sample], out: Path, *, digest: str, draw: int | None = None, seed: int = 0
-) -> int:
-    """Write `out`/review.html, a new place, of all samples or of `draw` of them; return how many it shows."""
-    shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
+def write_review_page(samples: Sequence[Sample], out: Path, *, digest: str) -> None:
+    """Write `out`/review.html, a new place, on which the samples are checked."""
     listed = [{name: getattr(one, name) for name in ("id", "name", "type", "tag")} for one in categories().values()]
     drafts = [
         sample.model_dump(include={"id", "subset", "description", "query"})
         | {"entities": [entity.model_dump() for entity in draft_of(sample)]}
-        for sample in shown
+        for sample in samples
     ]
-    page = render_review(drafts, listed, digest=digest, found=len(samples))
+    page = render_review(drafts, listed, digest=digest)
     with making_folder(out) as folder:
         write_atomically(folder / REVIEW_PAGE, page)
-    return len(shown)
-
-
-def draw_samples(samples: Sequence[Sample], count: int, *, seed: int) -> list[Sample]:
-    """Return `count` samples drawn without replacement, in the order of the file; all where there are fewer."""
-    chosen = np.random.default_rng(seed).choice(len(samples), size=min(count, len(samples)), replace=False)
-    return [samples[at] for at in sorted(chosen)]
 
 
 def require_new_place(out: Path) -> None:
@@ -258,9 +241,8 @@ class AgreementReport(Record):
     samples: int
     digest: str
     reviewers: list[str]
-    #: Of each reviewer: samples done, and those of them left as they were.
+    #: Samples done by each reviewer.
     done: list[int]
-    left_as_they_were: list[int]
     agreement: dict[ReviewTask, Agreement]
     expert_below: float = EXPERT_BELOW
     #: Samples below it, the worst first.
@@ -299,13 +281,11 @@ def measure_reviews(
             for key, counts in tables.items()
             if (kappa := kappa_of(counts)) is not None and kappa < EXPERT_BELOW
         ]
-    decisions = [[(item.detection, item.query_related) for item in review.reviews] for review in reviews]
     return AgreementReport(
         samples=len(samples),
         digest=digest,
         reviewers=[review.reviewer for review in reviews],
-        done=[len(made) for made in decisions],
-        left_as_they_were=[sum("corrected" not in each for each in made) for made in decisions],
+        done=[len(review.reviews) for review in reviews],
         agreement=measured,
         for_expert=sorted(expert, key=attrgetter("kappa", "id", "task")),
         unreadable=sorted(

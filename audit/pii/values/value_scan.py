@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import USPS_ABBREVIATIONS, IdentifierValue, readings
 from clinaudit.templates.dates import WrittenDates
@@ -35,17 +36,6 @@ _WORDS_OF: Final = {
     short: tuple(word for word, abbreviated in USPS_ABBREVIATIONS.items() if abbreviated == short and word != short)
     for short in set(USPS_ABBREVIATIONS.values())
 }
-_MONTH: Final = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?"
-#: Whatever can be a date; what it says is read from it alone.
-_DATE: Final = re.compile(
-    r"(?<![0-9A-Za-z])(?:[0-9]{1,4}\s?([/.-])\s?[0-9]{1,2}\s?\1\s?[0-9]{2,4}|[0-9]{1,2}[/-][0-9]{4}|(?:19|20)[0-9]{6}"
-    rf"|[0-9]{{1,2}}(?:st|nd|rd|th)?[\s./-]{{0,3}}(?:of\s)?{_MONTH}(?:[\s,./-]{{1,3}}'?[0-9]{{2,4}})?"
-    rf"|{_MONTH}[\s./-]{{0,3}}(?:[0-9]{{1,2}}(?:st|nd|rd|th)?)?(?:[\s,./-]{{1,3}}'?[0-9]{{2,4}})?"
-    r")(?![0-9A-Za-z])",
-    re.IGNORECASE,
-)
-#: Texts that are looked for one by one.
-_FEW: Final = 16
 #: Ages above 89 alone are identifiers.
 _AGE: Final = re.compile(r"(?:9[0-9]|1[0-2][0-9])(?![0-9/.%])")
 _YEARS: Final = re.compile(r"[\s-]{0,2}(?:y\b|yo\b|y/o|yrs?\b|years?\b)", re.IGNORECASE)
@@ -93,8 +83,8 @@ class ValueScanner:
         """Return the places of the wanted values that the text holds."""
         found: set[int] = set()
         if self._days:
-            for match in _DATE.finditer(text):
-                number = self._days.get(self._dates.read(match[0]) or "")
+            for date in find_dates(text):
+                number = self._days.get(self._dates.read(text[date.start : date.end]) or "")
                 if number is not None:
                     found.add(number)
         if self._ages:
@@ -196,19 +186,9 @@ def _make_automaton(forms: Mapping[tuple[str, bool], list[int]]) -> Any:
     return automaton
 
 
-def _starts(wanted: str, text: str) -> Iterator[int]:
-    start = text.find(wanted)
-    while start >= 0:
-        yield start
-        start = text.find(wanted, start + 1)
-
-
 def places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
-    """Yield where each of some texts stands in another, by where they end; in one pass where they are many."""
-    if len(wanted) <= _FEW:
-        # An automaton takes longer to make than to look for these one by one; the longest at an end comes first.
-        ends = sorted((start + len(one), -len(one), start) for one in wanted for start in _starts(one, text))
-        yield from ((text[start:end], start) for end, _, start in ends)
+    """Yield where each of some texts stands in another, in one pass: by where they end, of those the longest first."""
+    if not wanted:
         return
     import ahocorasick
 

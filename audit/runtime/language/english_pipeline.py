@@ -37,15 +37,6 @@ ENGLISH: Final = "en_core_web_sm"
 _PIECE_CHARS: Final = 100_000
 
 
-def blank_english() -> "Language":
-    """Return the pipeline for English that does nothing but split texts into tokens."""
-    import spacy
-
-    # Before spaCy does it, with transformers.
-    import_presidio()
-    return spacy.blank("en")
-
-
 def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
     """Return the small English model; `BadInputError` says what can be done `otherwise`, where it is not installed."""
     # The package of its authors, then the one on PyPI.

@@ -63,9 +63,6 @@ def test_the_scores_of_each_system_and_sample(tmp_path, capsys):
     assert rows["half", "q1", "detection"].scores["ent_f1.recall"] == pytest.approx(1 / 3)
     assert rows["half", "q2", "detection"].answer == "missing"
     assert rows["right", "q2", "masking"].scores["leak"] == 0
-    (difference,) = scores.differences
-    assert (difference.task, difference.first, difference.value) == ("detection", "right", 1.0)
-    assert (difference.only_first_exact, difference.p_value) == (2, 0.5)
     printed = capsys.readouterr().out
     assert "half (50% unanswered)" in printed
     assert "Clinical texts, all (2)" in printed

@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import read_cases, read_found
-from support.pii.found_spans import found_by
+from support.pii.found_spans import found_in_readings
 
-from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text, read_past_leaders
 
-DETECTOR = PlainReadingDetector(RuleDetector())
+DETECTOR = RuleDetector()
 CASES = read_cases("pii/value_cases.txt")
 
 
@@ -33,7 +32,7 @@ def test_what_leads_from_a_label_to_its_value_is_a_colon(text, read):
 
 @pytest.mark.parametrize(("text", "found"), CASES["what hides"])
 def test_what_hides_is_found_where_it_hides(text, found):
-    assert found_by(DETECTOR, text) == read_found(found)
+    assert found_in_readings(DETECTOR, text) == read_found(found)
 
 
 def test_hexadecimal_text_is_read():

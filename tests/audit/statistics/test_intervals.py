@@ -11,7 +11,7 @@ from clinaudit.audit.statistics.intervals import (
     holm,
     newcombe_difference,
 )
-from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
+from clinaudit.audit.statistics.paired_differences import paired_difference
 from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
@@ -123,12 +123,6 @@ def test_the_interval_of_a_paired_share_covers(come, go, patients):
         found = paired_difference((drawn < go).astype(float), (drawn > 1 - come).astype(float))
         held += found.low <= come - go <= found.high
     assert held >= 940
-
-
-def test_mcnemar_by_hand():
-    # 1 against 5: 2 (6 choose 0 + 6 choose 1) / 2^6.
-    assert mcnemar_p_value(1, 5) == pytest.approx(2 * 7 / 64)
-    assert mcnemar_p_value(0, 0) == 1.0
 
 
 @pytest.mark.parametrize(

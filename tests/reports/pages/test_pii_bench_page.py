@@ -14,7 +14,7 @@ from support.pii.filled_bench import bare_bench, estimate, filled_bench, with_fi
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS
-from clinaudit.audit.pii.review.review_file import draw_samples, write_review_page
+from clinaudit.audit.pii.review.review_file import write_review_page
 from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.numbers import Estimate
@@ -148,12 +148,3 @@ def test_a_hostile_sample_is_data_and_the_policy_lets_one_script_run(tmp_path: P
     data = json.loads(scripts[0])
     assert [sample["query"] for sample in data["samples"]] == list(PAYLOADS)
     assert data["samples"][0]["entities"] == [{"start": 0, "end": 2, "category": "age", "subject": "A", "needed": True}]
-
-
-def test_a_draw_is_of_its_seed_and_keeps_the_order() -> None:
-    samples = [sample_of("[A age|34]", key=f"s{at}") for at in range(40)]
-    drawn = draw_samples(samples, 10, seed=1)
-    assert drawn == draw_samples(samples, 10, seed=1) != draw_samples(samples, 10, seed=2)
-    assert drawn == sorted(drawn, key=samples.index)
-    assert len({sample.id for sample in drawn}) == 10
-    assert draw_samples(samples, 99, seed=1) == samples

@@ -7,7 +7,6 @@ from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
     GOLD_MASKS,
-    BenchDifference,
     BenchDomain,
     BenchFigure,
     BenchStatistics,
@@ -29,7 +28,6 @@ DOMAINS: tuple[BenchDomain, ...] = ("general", "clinical")
 _HARDER: dict[BenchSubset, float] = {"all": 0.0, "single": -0.02, "multi": 0.01, "hard": 0.08, "distract": 0.15}
 _KINDS = {
     "name_origin": ("en_US", "vi_VN", "yo_NG"),
-    "vocabulary": ("in training", "not in training"),
     "hipaa": ("A", "B", "C", "D", "F", "G", "H", "J", "O"),
     "category": ("Full name", "Telephone number"),
 }
@@ -62,13 +60,7 @@ def filled_bench() -> PiiBench:
         systems=systems,
         statistics=_statistics(),
         figures=[*_scores(), *_privacy(), *_found()],
-        differences=[
-            BenchDifference(
-                task="masking", domain="clinical", first="gazetteer", second="rules", **estimate(0.21, 0.02),
-                only_first_exact=610, only_second_exact=31, p_value=1e-9, p_value_adjusted=1e-9,
-            )
-        ],
-    )  # fmt: skip
+    )
 
 
 def bare_bench() -> PiiBench:

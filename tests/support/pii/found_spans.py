@@ -1,5 +1,6 @@
 """What a detector or a group of rules finds in a text, as (category, text) pairs in the order of the text."""
 
+from clinaudit.audit.pii.detectors.combined import Readings
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
 from clinaudit.audit.pii.detectors.rules import RuleRows
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
@@ -8,6 +9,11 @@ from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overla
 def found_by(detector: Detector, text: str) -> list[tuple[str, str]]:
     """Return the category and the text of each span that a detector returns."""
     return _written(detector.detect(text), text)
+
+
+def found_in_readings(detector: Detector, text: str) -> list[tuple[str, str]]:
+    """Return the same of the text in every way to read it."""
+    return _written(Readings(text).detect(detector), text)
 
 
 def recognized(group: str, text: str) -> list[tuple[str, str]]:

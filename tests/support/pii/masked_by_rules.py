@@ -6,6 +6,7 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detectors, unmask_text
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.run.processes import Processes
 
 BY_RULES = filter_detectors(rules_only=True)
 
@@ -18,7 +19,8 @@ def mask_prompt(
     policy: MaskingPolicy = "minimum-necessary",
     keep: Collection[str] = frozenset(),
 ) -> MaskedPrompt:
-    (result,) = mask_prompts([(text, query)], PromptMasker(detector, policy=policy, keep=keep), rules_for_all)
+    masker = PromptMasker(detector, policy=policy, keep=keep)
+    (result,) = mask_prompts([(text, query)], Processes(masker), rules_for_all)
     return result
 
 

@@ -190,14 +190,6 @@ def vocabulary() -> Mapping[str, Any]:
     return _read("vocabulary")
 
 
-def digest_of_tables() -> str:
-    """Return eight digits that change with any table of this folder."""
-    tables = sorted(
-        (file for file in files(__package__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
-    return blake2b(b"".join(file.read_bytes() for file in tables), digest_size=4).hexdigest()
-
-
 @cache
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))

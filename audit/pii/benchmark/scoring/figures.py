@@ -1,4 +1,4 @@
-"""From items to figures: means over samples, differences of systems, statistics, privacy, and what is found.
+"""From items to figures: means over samples, statistics, privacy, and what is found.
 
 Owns over which samples a figure is a mean, its interval **[choice]** (the bootstrap over samples, which resamples all
 of a sample's values at once; Clopper and Pearson's where all samples have one value, since the bootstrap is a point
@@ -8,7 +8,6 @@ An entity is found by a system that names its text in the sample, whoever's it s
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -30,16 +29,12 @@ from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
-    holm,
-    newcombe_difference,
 )
-from clinaudit.audit.statistics.paired_differences import mcnemar_p_value
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
     GOLD_MASKS,
-    BenchDifference,
     BenchFigure,
     BenchGrouping,
     BenchStatistics,
@@ -66,23 +61,10 @@ def mean_over_samples(sums: Values, counts: Counts, *, seed: int) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=counts.size)
 
 
-def mean_difference(first: Values, second: Values, *, seed: int) -> Estimate:
-    """Return the mean of `first` less that of `second`, of one value in [0, 1] a sample each.
-
-    Where all samples have one difference, the interval joins those of the two means (Newcombe).
-    """
-    change, once = first - second, np.ones(first.size, dtype=np.int64)
-    if np.ptp(change) == 0:
-        low, high = newcombe_difference(*(mean_over_samples(values, once, seed=seed) for values in (first, second)))
-    else:
-        low, high = bootstrap_mean_over_patients(change, once, seed=seed)
-    return Estimate(value=float(change.sum() / change.size), low=low, high=high, n=change.size)
-
-
-def bench_items(samples: Sequence[Sample], predictions: Sequence[Prediction], *, seen: Collection[str]) -> pl.DataFrame:
+def bench_items(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> pl.DataFrame:
     """Return the items of a benchmark: scores by subset, privacy by what is masked, found entities by kind."""
     scores = score_predictions(map(gold_of, samples), predictions, asked=BENCH_TASKS)
-    rows = [*_privacy_items(samples, predictions), *_found_items(samples, predictions, seen=seen)]
+    rows = [*_privacy_items(samples, predictions), *_found_items(samples, predictions)]
     return pl.concat([scores, pl.DataFrame(rows, schema=ITEMS, orient="row")])
 
 
@@ -109,28 +91,6 @@ def figures_of(items: pl.DataFrame, *, seed: int, utilities: Utilities | None = 
         )
     ]
     return [*figures, *_utility_figures(figures, utilities, seed=seed)]
-
-
-def differences_of(items: pl.DataFrame, *, seed: int) -> Iterator[BenchDifference]:
-    """Yield how each two systems differ in mean strict F1, by task and domain; p-values are Holm's over the pairs."""
-    for (task, domain), part in items.filter(grouping="subset").group_by("task", "domain", maintain_order=True):
-        f1, exact = (
-            part.filter(metric=metric).pivot(on="system", index="sample", values="value", maintain_order=True)
-            for metric in ("strict_f1.f1", "exact")
-        )
-        pairs = list(combinations(f1.columns[1:], 2))
-        alone = [tuple(int((exact[a] > exact[b]).sum()) for a, b in (pair, pair[::-1])) for pair in pairs]
-        p_values = [mcnemar_p_value(*counts) for counts in alone]
-        for pair, counts, p_value, adjusted in zip(pairs, alone, p_values, holm(p_values), strict=True):
-            yield BenchDifference(
-                task=task,
-                domain=domain,
-                **dict(zip(("first", "second"), pair, strict=True)),
-                **dict(zip(("only_first_exact", "only_second_exact"), counts, strict=True)),
-                p_value=p_value,
-                p_value_adjusted=adjusted,
-                **mean_difference(*(f1[one].to_numpy() for one in pair), seed=seed).model_dump(),
-            )
 
 
 def scores_by_sample(items: pl.DataFrame) -> list[SampleScores]:
@@ -220,20 +180,10 @@ def _utility_figures(
             yield privacy.model_copy(update={**estimate.model_dump(), "metric": metric})
 
 
-SEEN: Final = "in the training samples"
-UNSEEN: Final = "not in the training samples"
-
-
-def _found_items(
-    samples: Iterable[Sample], predictions: Iterable[Prediction], *, seen: Collection[str]
-) -> Iterator[ItemRow]:
-    """Yield how many entities of each kind a system finds in each sample; a text counts once a subject.
-
-    `seen` holds the texts of the training samples; without it there is no kind of what training held.
-    """
+def _found_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -> Iterator[ItemRow]:
+    """Yield how many entities of each kind a system finds in each sample; a text counts once a subject."""
     kinds: Mapping[BenchGrouping, Callable[[Entity], str | None]] = {
         "name_origin": lambda entity: entity.name_origin,
-        "vocabulary": lambda entity: (SEEN if comparable_text(entity.text) in seen else UNSEEN) if seen else None,
         "category": lambda entity: categories()[entity.category].name,
         "hipaa": lambda entity: categories()[entity.category].hipaa,
     }

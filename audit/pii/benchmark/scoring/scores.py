@@ -323,15 +323,11 @@ def score_predictions(
 
     By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` are the
     tasks that every system was asked. None: those of which it answered some sample; all three, where it answered none.
-    Raises `ValueError` for a prediction of an unknown sample, and for two of one system and sample.
     """
     gold = {answers.sample: answers for answers in samples}
     found: dict[str, dict[str, Prediction]] = {}
     for prediction in predictions:
-        of_system = found.setdefault(prediction.system, {})
-        if prediction.sample not in gold or prediction.sample in of_system:
-            raise ValueError("a prediction is of an unknown sample, or the second of its system and sample")
-        of_system[prediction.sample] = prediction
+        found.setdefault(prediction.system, {})[prediction.sample] = prediction
     rows: list[ItemRow] = []
     for system, by_sample in found.items():
         answered = {

@@ -180,7 +180,9 @@ def ask_what_is_needed(
     fields = "".join(f'"{name}": {how}\n' for name, how in _FIELDS[strategy].items())
     said = {"text": sent, "query": sent_query, "more": more, "fields": fields}
     asked = RELEVANCE[strategy].ask([text, query], fenced=held, **said)
-    return asked, partial(_read_needed, text=text, query=query, strategy=strategy)
+    # The answer may copy every choice.
+    room = min(_MOST_ANSWER_TOKENS, asked.max_answer_tokens + 2 * estimate_tokens(listed))
+    return replace(asked, max_answer_tokens=room), partial(_read_needed, text=text, query=query, strategy=strategy)
 
 
 def _read_needed(answer: str, text: str, query: str, strategy: Strategy) -> list[str] | str:

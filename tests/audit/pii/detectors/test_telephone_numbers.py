@@ -3,7 +3,7 @@
 import pytest
 from support.pii.found_spans import found_by
 
-from clinaudit.audit.pii.detectors.telephone_numbers import TelephoneNumbers
+from clinaudit.audit.pii.masking.detection import TelephoneNumbers
 
 
 @pytest.mark.parametrize(

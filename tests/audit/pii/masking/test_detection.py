@@ -31,4 +31,3 @@ def test_spans_that_overlap_all_stand() -> None:
         "Ada Lund",
         "Lund of Aarhus",
     ]
-    assert EnsembleDetector(patterns).name == "patterns + patterns"

@@ -11,12 +11,8 @@ import pytest
 from support.pii.masked_by_rules import BY_RULES, mask_prompt
 
 from clinaudit.audit.pii import plain_text
-from clinaudit.audit.pii.detectors import presidio
-from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
-from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 
@@ -69,23 +65,6 @@ def test_pieces_overlap_and_cover_the_text(text: str) -> None:
         assert before < begin <= end - 20
 
 
-def test_presidio_is_given_no_more_than_a_piece_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    detector = PresidioDetector()
-    detector.detect("load it")
-    given: list[int] = []
-    analyze = detector._engine.analyze
-
-    def watched(text: str, **options: object) -> object:
-        given.append(len(text))
-        return analyze(text, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(detector._engine, "analyze", watched)
-    text = (_FILLER * 500 + "SSN 219-09-9998. ") * 3
-    found = detector.detect(text)
-    assert [text[span.start : span.end] for span in found] == ["219-09-9998"] * 3
-    assert max(given) <= presidio._PIECE_CHARS < len(text)
-
-
 def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
     masked = mask_prompt("Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, BY_RULES)
     assert masked.text is not None
@@ -96,17 +75,3 @@ def test_cells_are_parted_by_no_mark_within_quotes() -> None:
     text = 'name,note,mrn\n"Quex, Zora","seen, well",4711\nZora,"",12\n'
     found = {(span.category, text[span.start : span.end]) for span in StructuredText().detect(text)}
     assert found == {("patient_name", "Quex, Zora"), ("mrn", "4711"), ("patient_name", "Zora"), ("mrn", "12")}
-
-
-def test_a_long_prompt_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt, "PART_CHARS", 2_000)
-    monkeypatch.setattr(prompt, "SHARED_CHARS", 200)
-    text = _FILLER * 400 + "Zora Quex left."
-    seen: list[int] = []
-    masker = PromptMasker(EnsembleDetector([Counting()]))
-    (masked,) = mask_prompts([(text, None)], masker, rules_for_all, seen.append)
-    assert masked.text == _FILLER * 400 + "<PERSON_1> left."
-    # It is looked through, and over.
-    assert sum(seen) == 2 * len(text)
-    assert len(seen) > 2 * len(text) / 2_000
-    assert max(seen) < len(text) / 3

@@ -16,6 +16,7 @@ from clinaudit.audit.pii.masking import PromptMasker, stage
 from clinaudit.audit.pii.masking.prompt import rules_for_all
 from clinaudit.audit.pii.masking.stage import MaskedFile, check_prompts, mask_file, read_map
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.errors import BadInputError, StorageError
 
 ROWS = 200
@@ -48,7 +49,9 @@ def mask(
 ) -> MaskedFile:
     masker = PromptMasker(detector)
     request = MaskOptions(prompts=prompts, out=folder / out, map=map_file)
-    return mask_file(request, check_prompts(request), masker, rules_for_all, progress=Progress(quiet=True))
+    return mask_file(
+        request, check_prompts(request), masker, Processes(masker), rules_for_all, progress=Progress(quiet=True)
+    )
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -26,15 +26,14 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[MaskedPrompt]:
-    masker = PromptMasker(BY_RULES)
-    with open_processes(masker, count) as processes:
-        return mask_prompts(texts, masker.over(processes), rules_for_all)
+    with open_processes(PromptMasker(BY_RULES), count) as processes:
+        return mask_prompts(texts, processes, rules_for_all)
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_several_processes_write_what_one_does() -> None:
     hostile = [one.text for one in planted_texts(60, seed=7)]
-    # Long ones, whose parts are shared, beside short ones, which are not.
+    # Long ones, which are looked through in parts, beside short ones.
     texts: list[tuple[str, str | None]] = [("\n".join(hostile), "How old is she?"), ("\r\n".join(hostile[::-1]), None)]
     texts += [(text, "When was she seen?") for text in hostile[:6]]
     alone = _by_processes(texts, 1)
@@ -66,11 +65,9 @@ def test_a_sentence_across_every_cut_is_masked_as_in_a_text_of_its_own() -> None
 
 
 def test_a_text_on_which_a_detector_fails_in_a_process_is_withheld_alone() -> None:
-    masker = PromptMasker(PatternDetector(fails_on="Quexborough"))
-    with open_processes(masker, 2) as processes:
-        masked = mask_prompts(
-            [("SSN 412-55-6789", None), ("Quexborough", None), ("none", None)], masker.over(processes), rules_for_all
-        )
+    texts: list[tuple[str, str | None]] = [("SSN 412-55-6789", None), ("Quexborough", None), ("none", None)]
+    with open_processes(PromptMasker(PatternDetector(fails_on="Quexborough")), 2) as processes:
+        masked = mask_prompts(texts, processes, rules_for_all)
     assert [one.text for one in masked] == ["SSN <SSN_1>", None, "none"]
     assert masked[1].withheld == "a detector failed"
 

@@ -36,8 +36,8 @@ def write_reviews(samples: Path) -> list[str]:
 
 def test_it_writes_the_page_to_a_private_folder(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = samples.with_name("page")
-    assert run(["pii", "review", str(samples), "--out", str(out), "--draw", "2"]) == 0
-    assert "2 of 3 samples" in capsys.readouterr().out
+    assert run(["pii", "review", str(samples), "--out", str(out)]) == 0
+    assert "3 samples to be checked" in capsys.readouterr().out
     assert [path.name for path in out.iterdir()] == ["review.html"]
     assert [stat.S_IMODE(path.stat().st_mode) for path in (out, out / "review.html")] == [0o700, 0o600]
 
@@ -83,7 +83,6 @@ def test_nothing_that_exists_is_written_over(samples: Path, taken: str, capsys: 
     ("options", "status", "words"),
     [
         (["--reviews", "a.json"], 2, "two reviews or more"),
-        (["--reviews", "a.json", "--reviews", "b.json", "--draw", "3"], 2, "leave it out"),
         (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: does not exist"),
     ],
 )

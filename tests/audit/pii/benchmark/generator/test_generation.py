@@ -179,7 +179,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
     assert not {text.partition('"description"')[2] for text in bytes_of[0]} & {
         text.partition('"description"')[2] for text in bytes_of[2]
     }
-    assert re.search(r'"generator":"clinaudit [^,]+, grammar [0-9a-f]{8}, faker ', bytes_of[0][0])
+    assert re.search(r'"generator":"clinaudit [^,]+, faker ', bytes_of[0][0])
 
 
 def test_a_sample_does_not_depend_on_how_many_are_asked_for() -> None:
@@ -195,7 +195,3 @@ def test_values_are_put_in_place_and_one_that_ends_with_a_stop_ends_its_sentence
         "I am at Foods Inc. I am 41. At Foods Inc., still.",
         [(8, 18, 0), (24, 26, 1), (31, 41, 0)],
     )
-
-
-def test_the_papers_numbers_of_samples_are_the_default() -> None:
-    assert sum(PAPER_COUNTS.values()) == 2_842
