@@ -5,9 +5,7 @@
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then writes the page of the commands, builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
-# make bench-unlearning: installs, then has a demo model forget patients by four methods, about an hour, and writes
-#   build/bench-unlearning/tables.txt; stopped, it goes on.
-.PHONY: demo test test-slow test-browser check docs bench bench-unlearning install install-dev clean
+.PHONY: demo test test-slow test-browser check docs bench install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
@@ -34,9 +32,6 @@ docs:
 
 bench: install-dev
 	.venv/bin/python benchmarks/bench.py --write
-
-bench-unlearning: install-dev
-	.venv/bin/python benchmarks/unlearning.py
 
 install:
 	scripts/install-cpu

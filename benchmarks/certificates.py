@@ -15,6 +15,7 @@ longest charts. By the joint test one request in twenty may stand out.
 """
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -25,9 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlearning_models import splits_of
-
-from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.demo.corpus import PATIENTS_FILE, write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
@@ -67,7 +66,8 @@ class Folder:
 
 def draw_sets(corpus: Path, *, seed: int) -> list[list[str]]:
     """Return ten disjoint sets of ten patients trained on."""
-    trained = sorted(patient for patient, split in splits_of(corpus).items() if split == "train")
+    with (corpus / PATIENTS_FILE).open(encoding="utf-8", newline="") as file:
+        trained = sorted(row["patient_id"] for row in csv.DictReader(file) if row["split"] == "train")
     drawn = random.Random(f"forgotten {seed}").sample(trained, SETS * SET_SIZE)
     return [sorted(drawn[start : start + SET_SIZE]) for start in range(0, len(drawn), SET_SIZE)]
 
