@@ -65,20 +65,21 @@ _with_scoring_options = with_options(
 @click.option("--no-robustness", is_flag=True, help="Leave the trials out; far quicker.")
 @value_option(
     "--samples N",
-    "Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.  [default: 32]",
+    "Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.",
     click.IntRange(1, 10_000),
+    default=32,
 )
-@value_option("--relearning-steps N", "Steps of relearning.  [default: 20]", click.IntRange(1))
+@value_option("--relearning-steps N", "Steps of relearning.", click.IntRange(1), default=20)
 @value_option(
-    "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]", RATE
+    "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.", RATE, default=2e-5
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(
     models: tuple[str, ...],
     no_robustness: bool,
-    samples: int | None,
-    relearning_steps: int | None,
-    relearning_rate: float | None,
+    samples: int,
+    relearning_steps: int,
+    relearning_rate: float,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -100,15 +101,14 @@ def evaluate(
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model
+    from clinaudit.audit.unlearning.evaluation.relearning import RelearningPlan
     from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
     from clinaudit.audit.unlearning.evaluation.trials import TrialOptions
 
     places = tuple(parse_model(value) for value in models)
-    tried = {"--samples": samples, "--relearning-steps": relearning_steps, "--relearning-rate": relearning_rate}
-    given = next((name for name, value in tried.items() if value is not None), None)
-    if no_robustness and given is not None:
-        raise UsageError(f"--no-robustness runs no trial; leave {given} out")
-    trials = TrialOptions.of(samples=samples, steps=relearning_steps, learning_rate=relearning_rate)
+    trials = TrialOptions(
+        samples=samples, relearning=RelearningPlan(steps=relearning_steps, learning_rate=relearning_rate)
+    )
     request = EvaluationRequest(models=places, has_trials=not no_robustness, trials=trials, **options)
     take_libraries_offline()
     say_of_finished_work(evaluation_text(evaluate_models(request, Progress(quiet=quiet))))

@@ -58,13 +58,10 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
 )
 @template_option()
 @with_options(options_of(ServedModelOptions))
-@value_option("--panel FILE", "Three served judges, who check categories and questions.")
-@value_option("--panel-titles N", "Titles they check.  [default: 900]", click.IntRange(min=1))
-@value_option("--panel-questions N", "Questions they check.  [default: 1000]", click.IntRange(min=1))
-@value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
+@value_option("--panel FILE", "Three served judges, who check up to 900 categories and 1,000 questions.")
 @value_option("--seed", "Of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def build(quiet: bool, parser: Path | None, **options: Any) -> int:
+def build(quiet: bool, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
 
     Each patient gets a disease category and eight questions, four of recall and four that infer something; one of each
@@ -84,23 +81,18 @@ def build(quiet: bool, parser: Path | None, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 
     progress = Progress(quiet=quiet)
-    counts = build_bench(_request(**options), progress, keywords=_keywords(parser, progress))
+    counts = build_bench(_request(**options), progress, keywords=_keywords(progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
 
 
-def _keywords(parser_directory: Path | None, progress: Progress) -> "KeywordSource":
+def _keywords(progress: Progress) -> "KeywordSource":
     from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-    from clinaudit.audit.unlearning.metrics.keywords import (
-        extract_keywords,
-        load_seeds,
-        packaged_parser,
-        parser_of_directory,
-    )
+    from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 
     seeds = load_seeds()
-    parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
+    parser = EnglishParser(seeds.lexicon)
 
     def read(bench: "Bench") -> "list[Keyword]":
         with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
@@ -123,10 +115,6 @@ def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
         ),
         (endpoint and not is_asked, "--served-url and --served-model go with --qa served or --categories served"),
         (key and endpoint is None, "--served-key-file goes with --served-url and --served-model"),
-        (
-            options["panel"] is None and (options["panel_titles"] or options["panel_questions"]),
-            "--panel-titles and --panel-questions go with --panel",
-        ),
     ):
         if is_wrong:
             raise UsageError(said)

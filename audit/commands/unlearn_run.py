@@ -11,7 +11,6 @@ from clinaudit.audit.commands.options import PATH, form_option, value_option, wi
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
-from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from clinaudit.audit.unlearning.methods.texts import TrainingPlan
@@ -61,11 +60,6 @@ _with_training_options = with_options(
     "--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10, cancer:5 or request:4."
 )
 @value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
-@click.option(
-    "--choose-rate",
-    is_flag=True,
-    help="Try a grid of rates, and take the largest that retained patients bear who are set aside for it.",
-)
 @value_option("--layer N", "The layer trained or steered.  [default: as 7 is of 32]", click.IntRange(0))
 @value_option(
     "--train",
@@ -87,24 +81,18 @@ def run(**options: Any) -> int:
     \b
     Example:
       clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
-      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
+      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --learning-rate 6e-4 --out forgot/
     """
     from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
 
-    rate, chooses = options["learning_rate"], options["choose_rate"]
-    if rate is not None and chooses:
-        raise UsageError("--learning-rate and --choose-rate exclude each other: give the rate, or let it be chosen")
     job = _job(**options)
     plan = plan_unlearning(
         options["method"],
         seed=options["seed"],
         scope=options["scope"],
-        chooses_rate=chooses,
-        training=_training(rate, **options),
+        training=_training(**options),
     )
-    choice = unlearn(job, job.bench.split(options["forget"]), plan)
-    if choice is not None and not options["quiet"]:
-        say_of_finished_work(choice.text())
+    unlearn(job, job.bench.split(options["forget"]), plan)
     _done(options["out"])
     say_of_finished_work(
         f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
@@ -132,20 +120,20 @@ def finetune(**options: Any) -> int:
     from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
 
     job, forget = _job(**options), options["forget"]
-    plan = replace(_training(options["learning_rate"], **options), scope=options["scope"])
+    plan = replace(_training(**options), scope=options["scope"])
     tune(job, plan, without=None if forget is None else job.bench.split(forget))
     _done(options["out"])
     return 0
 
 
 def _training(
-    rate: float | None, *, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
+    *, learning_rate: float | None, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
 ) -> "TrainingPlan":
     from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
 
     return TrainingPlan(
         epochs=epochs,
-        learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
+        learning_rate=DEFAULT_TRAINING.learning_rate if learning_rate is None else learning_rate,
         layer=layer,
         micro_batch=batch,
         micro_batches=math.ceil(STEP / batch),

@@ -68,7 +68,7 @@ def test_a_model_trained_again_without_them_has_forgotten(forgotten: Certified) 
     assert certified.certificate["collapsed"] is False
     # Five of 130, beside 130 never seen, are enough for a verdict.
     assert (len(NAMED), len(TRAINED), len(NEVER_SEEN), certified.certificate["joint"]["enough"]) == (5, 130, 130, 95)
-    questions = certified.certificate["bench"]["questions"]
+    questions = certified.certificate["bench"]
     assert questions["model"] == "retrained"
 
 
