@@ -80,7 +80,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.audit.results.comparison.comparison import compare_runs
     from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
     from clinaudit.audit.results.comparison.run_pair import open_pair, require_evidence
-    from clinaudit.audit.unlearning.certificate.certified_runs import Given, certify_runs
+    from clinaudit.audit.unlearning.certificate.deletion_certificate import Given, certify_runs
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.terminal.comparison import comparison_text

@@ -84,13 +84,10 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
 )
 @template_option()
 @with_options(options_of(ServedModelOptions))
-@value_option("--panel FILE", "Three served judges, who check categories and questions.")
-@value_option("--panel-titles N", "Titles to check.  [default: 900]", click.IntRange(min=1))
-@value_option("--panel-questions N", "Questions to check.  [default: 1000]", click.IntRange(min=1))
-@value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
+@value_option("--panel FILE", "Three served judges, who check up to 900 categories and 1,000 questions.")
 @value_option("--seed", "Seed of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def build(quiet: bool, parser: Path | None, **options: Any) -> int:
+def build(quiet: bool, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
 
     Each patient gets a disease category and eight questions, four of recall and four that infer something; one of each
@@ -110,23 +107,18 @@ def build(quiet: bool, parser: Path | None, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 
     progress = Progress(quiet=quiet)
-    counts = build_bench(_request(**options), progress, keywords=_keywords(parser, progress))
+    counts = build_bench(_request(**options), progress, keywords=_keywords(progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
 
 
-def _keywords(parser_directory: Path | None, progress: Progress) -> "KeywordSource":
+def _keywords(progress: Progress) -> "KeywordSource":
     from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-    from clinaudit.audit.unlearning.metrics.keywords import (
-        extract_keywords,
-        load_seeds,
-        packaged_parser,
-        parser_of_directory,
-    )
+    from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 
     seeds = load_seeds()
-    parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
+    parser = EnglishParser(seeds.lexicon)
 
     def read(bench: "Bench") -> "list[Keyword]":
         with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
@@ -146,8 +138,6 @@ def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
         raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
     if served is not None and not is_asked:
         raise UsageError("--served-url and --served-model go with --qa served or --categories served")
-    if options["panel"] is None and (options["panel_titles"] or options["panel_questions"]):
-        raise UsageError("--panel-titles and --panel-questions go with --panel")
     percents = tuple(sorted(set(options.pop("percents")))) or PERCENTS
     return BuildRequest(
         questions=_source(qa, offline="templates"),
@@ -205,11 +195,6 @@ _with_training_options = with_options(
     "--forget", metavar="SPLIT", required=True, help="The split to forget, such as random:10, cancer:5 or request:4."
 )
 @value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
-@click.option(
-    "--choose-rate",
-    is_flag=True,
-    help="Set some retained patients aside, and take the largest rate of a grid at which the model still knows them.",
-)
 @value_option("--layer N", "The layer to train or steer.  [default: in proportion to 7 of 32]", click.IntRange(0))
 @value_option(
     "--train",
@@ -231,24 +216,18 @@ def run(**options: Any) -> int:
     \b
     Example:
       clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
-      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
+      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --learning-rate 6e-4 --out forgot/
     """
     from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
 
-    rate, chooses = options["learning_rate"], options["choose_rate"]
-    if rate is not None and chooses:
-        raise UsageError("--learning-rate and --choose-rate exclude each other: give the rate, or let it be chosen")
     job = _job(**options)
     plan = plan_unlearning(
         options["method"],
         seed=options["seed"],
         scope=options["scope"],
-        chooses_rate=chooses,
-        training=_training(rate, **options),
+        training=_training(**options),
     )
-    choice = unlearn(job, job.bench.split(options["forget"]), plan)
-    if choice is not None and not options["quiet"]:
-        say_of_finished_work(choice.text())
+    unlearn(job, job.bench.split(options["forget"]), plan)
     _done(options["out"])
     say_of_finished_work(
         f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
@@ -278,20 +257,20 @@ def finetune(**options: Any) -> int:
     from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
 
     job, forget = _job(**options), options["forget"]
-    plan = replace(_training(options["learning_rate"], **options), scope=options["scope"])
+    plan = replace(_training(**options), scope=options["scope"])
     tune(job, plan, without=None if forget is None else job.bench.split(forget))
     _done(options["out"])
     return 0
 
 
 def _training(
-    rate: float | None, *, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
+    *, learning_rate: float | None, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
 ) -> "TrainingPlan":
     from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
 
     return TrainingPlan(
         epochs=epochs,
-        learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
+        learning_rate=DEFAULT_TRAINING.learning_rate if learning_rate is None else learning_rate,
         layer=layer,
         micro_batch=batch,
         micro_batches=math.ceil(STEP / batch),
@@ -351,20 +330,21 @@ _with_scoring_options = with_options(
 @click.option("--no-robustness", is_flag=True, help="Leave the trials out; far quicker.")
 @value_option(
     "--samples N",
-    "Answers sampled a question; leak@k is given for k = 1, 8, 32 up to N.  [default: 32]",
+    "Answers sampled a question; leak@k is given for k = 1, 8, 32 up to N.",
     click.IntRange(1, 10_000),
+    default=32,
 )
-@value_option("--relearning-steps N", "Steps of relearning.  [default: 20]", click.IntRange(1))
+@value_option("--relearning-steps N", "Steps of relearning.", click.IntRange(1), default=20)
 @value_option(
-    "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]", RATE
+    "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.", RATE, default=2e-5
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(
     models: tuple[str, ...],
     no_robustness: bool,
-    samples: int | None,
-    relearning_steps: int | None,
-    relearning_rate: float | None,
+    samples: int,
+    relearning_steps: int,
+    relearning_rate: float,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -386,15 +366,14 @@ def evaluate(
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model
+    from clinaudit.audit.unlearning.evaluation.relearning import RelearningPlan
     from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
     from clinaudit.audit.unlearning.evaluation.trials import TrialOptions
 
     places = tuple(parse_model(value) for value in models)
-    tried = {"--samples": samples, "--relearning-steps": relearning_steps, "--relearning-rate": relearning_rate}
-    given = next((name for name, value in tried.items() if value is not None), None)
-    if no_robustness and given is not None:
-        raise UsageError(f"--no-robustness runs no trial; leave {given} out")
-    trials = TrialOptions.of(samples=samples, steps=relearning_steps, learning_rate=relearning_rate)
+    trials = TrialOptions(
+        samples=samples, relearning=RelearningPlan(steps=relearning_steps, learning_rate=relearning_rate)
+    )
     request = EvaluationRequest(models=places, has_trials=not no_robustness, trials=trials, **options)
     take_libraries_offline()
     say_of_finished_work(evaluation_text(evaluate_models(request, Progress(quiet=quiet))))

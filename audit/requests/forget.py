@@ -27,7 +27,7 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import require_finished_run
 from clinaudit.audit.runtime.settings import AuditSettings, read_settings
-from clinaudit.audit.unlearning.certificate.certified_runs import Given, certify_runs
+from clinaudit.audit.unlearning.certificate.deletion_certificate import Given, certify_runs
 from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, TRAINING_RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import train_again

@@ -4,25 +4,21 @@ Owns the order of the parts, and says PHI on every screen and printed page. Like
 and names no outside resource, and jinja2 escapes every text from outside.
 """
 
-from typing import Any
+from typing import Final
 
 from clinaudit.reports.pages.comparison import comparison_json
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.certificate import BenchBlocks, Certificate
+from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.forgetting import EXIT_STATUS
 from clinaudit.reports.tables.certificate import (
-    answer_health_table,
-    collateral_table,
     figures_table,
     identity_table,
     joint_table,
     overview_table,
     price_table,
-    retained_text_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (
-    BEFORE_SENTENCES,
     FOUND_AFTER,
     MEANINGS,
     NOT_SAID,
@@ -33,9 +29,11 @@ from clinaudit.reports.wording.certificate import (
     quality_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.figures import figure_text
 
-_STYLE = "page.css"
+_STYLE: Final = "page.css"
+_PREDICTED: Final = "Others: with which probability a token of their notes is predicted"
+_ANSWERS: Final = "Do answers still read as before? Noise and silence are no forgetting"
+_UTILITY: Final = "Others trained on: model utility (MU) of answers"
 
 
 def certificate_json(certificate: Certificate) -> str:
@@ -46,7 +44,7 @@ def certificate_json(certificate: Certificate) -> str:
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
     certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
-    is_trained_again = certificate.training_record is not None
+    is_trained_again, bench = certificate.training_record is not None, certificate.bench
     return render_html(
         "certificate.html.j2",
         style=_STYLE,
@@ -68,15 +66,15 @@ def render_certificate(certificate: Certificate) -> str:
                 certificate.verdict, certificate.collapsed, is_trained_again=is_trained_again
             ),
             "is_trained_again": is_trained_again,
-            "above": figure_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
-            "price": price_table(certificate.price) if certificate.price else None,
-            "bench": None if certificate.bench is None else _blocks(certificate.bench),
+            "price": price_table(_PREDICTED, certificate.price) if certificate.price else None,
+            "bench": bench,
+            "answers": health_table(bench.health, _ANSWERS) if bench and bench.health else None,
+            "collateral": price_table(_UTILITY, bench.collateral) if bench and bench.collateral else None,
             "patients": [
                 {
                     "id": patient.patient_id,
                     "found": FOUND_AFTER[patient.stands_out_after],
-                    "before": BEFORE_SENTENCES[patient.stood_out_before],
                     "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
                     "table": figures_table(patient.figures),
@@ -85,17 +83,3 @@ def render_certificate(certificate: Certificate) -> str:
             ],
         },
     )
-
-
-def _blocks(bench: BenchBlocks) -> dict[str, Any]:
-    """Return what the template shows of a benchmark."""
-    questions, cost = bench.questions, bench.collateral
-    return {
-        "model": questions.model,
-        "split": questions.split,
-        "form": questions.form,
-        "collapsed": questions.collapsed,
-        "health": answer_health_table(questions.health) if questions.health else None,
-        "collateral": None if cost is None else collateral_table(cost),
-        "retained": None if cost is None else retained_text_table(cost),
-    }

@@ -14,7 +14,6 @@ from clinaudit.reports.schema.record import Record, round_floats
 from clinaudit.reports.tables.comparison import (
     VERDICTS,
     change_tables,
-    cost_table,
     forgetting_table,
     health_table,
     settings_table,
@@ -62,6 +61,5 @@ def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
         "next_step": NEXT_STEPS[verdict],
         "collapse": collapse_sentence(verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
         "forgetting_table": forgetting_table(forgetting),
-        "cost": cost_table(forgetting) if forgetting.collateral else None,
         "health": health_table(forgetting.health),
     }

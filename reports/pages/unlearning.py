@@ -16,10 +16,8 @@ from clinaudit.reports.tables.unlearning import (
 )
 from clinaudit.reports.tables.unlearning_bench import (
     corpus_table,
-    lengths_table,
     panel_tables,
     splits_table,
-    training_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.unlearning import Evaluation
@@ -51,9 +49,7 @@ def render_unlearning(evaluation: Evaluation) -> str:
                 (split.title, tables) for split in record.splits if (tables := trials_tables(evaluation, split))
             ],
             "corpus": None if bench is None else corpus_table(bench),
-            "lengths": None if bench is None else lengths_table(bench),
             "splits": splits_table(record.splits if bench is None else bench.splits),
-            "training": training_table(record.models),
             "panel": [] if bench is None else panel_tables(bench),
         },
     )

@@ -1,7 +1,6 @@
 """Records of the deletion certificate by patient, and of what a benchmark adds to it (PHI), for `evidence/` alone.
 
-Owns their shape (docs/forgetting.md). Nothing that is published is made of them but how many retained patients lost
-by it.
+Owns their shape (docs/forgetting.md).
 """
 
 from typing import Final, Literal
@@ -9,7 +8,6 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck, Trigger
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
@@ -31,8 +29,22 @@ class KeptFigure(Record):
     reason: str | None = None
 
 
-class QuestionBlock(Record):
-    """Answers to the questions of a benchmark."""
+class PriceFigure(Record):
+    """What forgetting cost a group of others, the mean of the models before and after.
+
+    Of notes: exp of minus the mean loss on a patient's notes. Of answers: model utility (MU).
+    """
+
+    #: `retained` (trained on, not named), `controls` (never seen); of retained ones with the disease of a named patient
+    #: `same`, and `others`.
+    group: str
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+class BenchBlock(Record):
+    """What the answers to a benchmark's questions add to a certificate."""
 
     model: str
     split: str
@@ -42,31 +54,8 @@ class QuestionBlock(Record):
     health: list[AnswerCheck]
     #: Null where that could not be asked.
     collapsed: bool | None
-
-
-class CollateralGroup(Record):
-    """What forgetting cost retained patients."""
-
-    #: `same`: with the disease category of a named patient; `others`.
-    group: str
-    patients: int
-    before: Estimate
-    after: Estimate
-    change: Estimate
-    #: Patients by how far their answers became worse or better; adds up to `patients`.
-    bins: dict[str, int]
-    #: Attributable fraction of what both runs write of those whom both probed; none without their evidence.
-    text_before: Estimate
-    text_after: Estimate
-    text_change: Estimate
-
-
-class BenchBlocks(Record):
-    """What a benchmark adds to a certificate."""
-
-    questions: QuestionBlock
     #: None without a model before.
-    collateral: list[CollateralGroup] | None
+    collateral: list[PriceFigure] | None
 
 
 TRIGGER_WORDS: Final[dict[Trigger, str]] = {
@@ -159,16 +148,6 @@ class PatientCertificate(Record):
     largest: str | None = None
 
 
-class PriceFigure(Record):
-    """How well the models predict a token of the notes of others: exp of minus the mean loss on a patient's notes."""
-
-    #: `retained` (trained on, not named) or `controls` (never seen).
-    group: str
-    before: Estimate
-    after: Estimate
-    change: Estimate
-
-
 class Certificate(Record):
     """The deletion certificate by patient; PHI, for `evidence/` alone."""
 
@@ -187,14 +166,11 @@ class Certificate(Record):
     training_record: TrainedAgain | None = None
     collapsed: bool | None
     joint: JointDecision
-    #: Share of the patients never seen who would not pass the same rule; exact.
-    controls_above_level: Estimate
     health: list[HealthCheck]
-    differences: list[Difference]
     patients: list[PatientCertificate]
     #: What it cost others; empty where the audits scored no notes. It decides nothing.
     price: list[PriceFigure] = Field(default_factory=list)
     #: None where no benchmark was given.
-    bench: BenchBlocks | None = None
+    bench: BenchBlock | None = None
     #: None where no audit of a retrained reference was given.
     forget_quality: ForgetQuality | None = None

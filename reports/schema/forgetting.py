@@ -9,7 +9,6 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
 
 #: Of a request as a whole. `never trained on` is by a training record: the model after never saw the named, and none of
@@ -27,8 +26,6 @@ EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {
     "broken": 1,
     "not shown": 8,
 }
-#: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
-COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
 
 
 class HealthCheck(AnswerCheck):
@@ -51,11 +48,6 @@ class Forgetting(Record):
     #: or do not.
     before: str | None
     after: str | None
-    #: The patients never seen of the joint test who would stand out in B by the rule for named ones, of all; null where
-    #: there are none.
-    controls: str | None
-    #: Share of these.
-    controls_above_level: Estimate
     collapsed: bool | None
     #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
     is_trained_again: bool = False
@@ -64,6 +56,3 @@ class Forgetting(Record):
     reasons: list[str]
     #: What was weighed beside the two audits, as the options say: it tells of nobody.
     beside: list[str] = Field(default_factory=list)
-    #: Retained patients by whether they share a named one's disease (`same`, `others`), and by how answers on them
-    #: changed. What is published leaves a group out of which a count would be 1 to 10, and all where so few are named.
-    collateral: dict[str, dict[str, str]] = Field(default_factory=dict)

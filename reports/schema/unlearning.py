@@ -21,8 +21,7 @@ QuestionUse = Literal["train", "holdout"]
 USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
 #: Whose answers: `same` are retained patients with the disease of a forgotten one, `others` all other retained ones.
 AnswerGroup = Literal["forget", "retain", "never_trained", "same", "others"]
-#: `set_aside`: retained patients by whom a learning rate was chosen. No mean counts them.
-PatientRole = Literal["forget", "retain", "never_trained", "set_aside"]
+PatientRole = Literal["forget", "retain", "never_trained"]
 
 #: `figures`, a row a figure: the 95% interval, how many patients it rests on, and why there is no value, or of what it
 #: is made. A `group` such as `forget-never_trained` is a difference, a metric such as `mu_change` one to the model
@@ -43,16 +42,11 @@ CHECKS: Final = {
 
 
 class CategoryCounts(Record):
-    """The patients of one disease category (AMNESIA, Tables 1 and 4); lengths in words."""
+    """The patients of one disease category (AMNESIA, Table 1)."""
 
     category: str
     patients: int
     questions: int
-    shortest_note: int
-    mean_note: float
-    longest_note: int
-    #: `factual question` -> mean length.
-    words: dict[str, float]
 
 
 class SplitCounts(Record):
@@ -88,8 +82,6 @@ class PanelFigures(Record):
     pairs: dict[str, float]
     agreement: float | None
     kappa: float | None
-    #: Both read together, in a sentence.
-    reading: str
 
 
 class BenchCounts(Record):
@@ -127,12 +119,7 @@ class EvaluatedModel(Record):
     #: Digest of the model that it was made from.
     made_from: str | None = None
     method: str | None = None
-    learning_rate: float | None = None
-    #: Whether the rate was chosen by retained patients who were set aside for it.
-    chose_rate: bool = False
     trained_form: str | None = None
-    #: How it was trained, as its own record says; null where nobody knows.
-    training: dict[str, Any] | None = None
 
 
 class EvaluationSettings(Record):
@@ -163,8 +150,6 @@ class EvaluationRecord(EvaluationSettings):
     models: list[EvaluatedModel]
     #: Those evaluated, in the order of their levels and sizes.
     splits: list[SplitCounts]
-    #: Split -> retained patients whom no mean counts, since a learning rate was chosen by them.
-    set_aside: dict[str, int] = Field(default_factory=dict)
     bench: BenchCounts | None = None
 
     def text(self) -> str:

@@ -6,26 +6,20 @@ Owns what stands in which column. Knows nothing of how a figure came about.
 from collections.abc import Sequence
 from typing import Final
 
-from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.certificate import (
     Certificate,
-    CollateralGroup,
     JointDecision,
     KeptFigure,
     PatientCertificate,
     PriceFigure,
 )
-from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.certificate import DIGEST_SHOWN, FOUND_AFTER, GROUP_WORDS, model_text, number_text
+from clinaudit.reports.wording.certificate import FOUND_AFTER, GROUP_WORDS, model_text, number_text
 
 _FOUND_BEFORE: Final = {True: "gave the patient away", False: "no leak found", None: "? not tested"}
 _NONE: Final = "none"
 _NOT_GIVEN: Final = "not given"
-_ASKED: Final = {"forget": "forgotten by the split", "retain": "retained", "never_trained": "never trained on"}
-_PASSED: Final = {True: "✓ yes", False: "✗ no", None: "? open"}
 
 
 def identity_table(certificate: Certificate) -> Table:
@@ -38,7 +32,6 @@ def identity_table(certificate: Certificate) -> Table:
         (
             ("Old model", model_text(before)),
             ("New model", f"{model_text(after)}{': the same as the old one' if is_same else ''}"),
-            *_origin_rows(certificate),
             (
                 "Dates of the two audits, as the site gave them",
                 f"{before.audited or _NOT_GIVEN}, {after.audited or _NOT_GIVEN}",
@@ -46,16 +39,6 @@ def identity_table(certificate: Certificate) -> Table:
             ("Named patients", f"{len(certificate.patients):,}"),
         ),
     )
-
-
-def _origin_rows(certificate: Certificate) -> list[tuple[str, str]]:
-    record = certificate.training_record
-    if record is None:
-        return []
-    began = "weights that never saw a patient of the corpus"
-    if record.started_from is not None:
-        began = f"the starting model {record.started_from[:DIGEST_SHOWN]}…; whether that saw them is not known here"
-    return [("New model, by its training record", f"trained again without the named patients, from {began}")]
 
 
 def overview_table(patients: Sequence[PatientCertificate]) -> Table:
@@ -87,10 +70,6 @@ def figures_table(rows: Sequence[KeptFigure]) -> Table:
     )
 
 
-def _share(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.3f}"
-
-
 def joint_table(joint: JointDecision) -> Table:
     """Return the joint test: who was tested, what could fail, what was found, and the smallest leak that shows."""
     most = "none" if joint.most_as_large is None else f"{joint.most_as_large:,}"
@@ -116,66 +95,17 @@ def _p_text(value: float | None) -> str:
     return _NONE if value is None else f"{value:.4f}"
 
 
-def answer_health_table(checks: Sequence[AnswerCheck]) -> Table:
-    """Return whether answers still read as those of the old model, question by question."""
+def price_table(title: str, figures: Sequence[PriceFigure]) -> Table:
+    """Return what forgetting cost others, a row a group of them."""
     return Table.of(
-        "Do answers still read as before? Noise and silence are no forgetting",
-        checks,
-        {
-            "Whose questions": lambda check: _ASKED.get(check.group, check.group),
-            "What is measured": lambda check: check.question,
-            "Before": lambda check: _share(check.a),
-            "After": lambda check: _share(check.b),
-            "May be": lambda check: check.allowed if check.limit is None else f"{check.allowed}: {check.limit:.3f}",
-            "Passed": lambda check: _PASSED[check.passed] + ("" if check.reason is None else f": {check.reason}"),
-        },
-    )
-
-
-def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
-    """Return what it cost retained patients."""
-    return Table(
-        "Retained patients: model utility (MU), and how answers on each changed",
-        ("Whose", "Patients", "MU before", "MU after", "Change", *COLLATERAL_CHANGES),
-        tuple(
-            (
-                COLLATERAL_GROUPS.get(group.group, group.group),
-                str(group.patients),
-                _figure_text(group.before),
-                _figure_text(group.after),
-                _figure_text(group.change),
-                *(str(group.bins.get(name, 0)) for name in COLLATERAL_CHANGES),
-            )
-            for group in groups
-        ),
-    )
-
-
-def price_table(figures: Sequence[PriceFigure]) -> Table:
-    """Return how well the models predict the notes of others."""
-    return Table.of(
-        "Others: with which probability a token of their notes is predicted",
+        title,
         figures,
         {
-            "Whose": lambda one: GROUP_WORDS[one.group],
+            "Whose": lambda one: GROUP_WORDS.get(one.group, one.group),
             "Patients": lambda one: str(one.change.n),
             "Before": lambda one: _figure_text(one.before),
             "After": lambda one: _figure_text(one.after),
             "Change": lambda one: _figure_text(one.change),
-        },
-    )
-
-
-def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
-    """Return how much of retained patients' own notes the runs write."""
-    return Table.of(
-        "Retained patients: share of the audits’ text that is their own, clinically revealing and nobody else’s",
-        groups,
-        {
-            "Whose": lambda group: COLLATERAL_GROUPS.get(group.group, group.group),
-            "Before": lambda group: _figure_text(group.text_before),
-            "After": lambda group: _figure_text(group.text_after),
-            "Change": lambda group: _figure_text(group.text_change),
         },
     )
 

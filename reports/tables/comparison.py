@@ -5,14 +5,9 @@ from itertools import groupby
 from typing import Final
 
 from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import Change, Comparison
-from clinaudit.reports.schema.forgetting import (
-    COLLATERAL_CHANGES,
-    NOT_PUBLISHED,
-    Forgetting,
-    ForgettingVerdict,
-    HealthCheck,
-)
+from clinaudit.reports.schema.forgetting import NOT_PUBLISHED, Forgetting, ForgettingVerdict
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.certificate import GROUP_WORDS
 from clinaudit.reports.wording.figures import figure_text, is_share, row_text
@@ -27,7 +22,6 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "broken": ("Broken", "✗"),
     "not shown": ("Not shown", "?"),
 }
-COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 _ARM_WORDS: Final = {
     **SIDE_WORDS,
     "train-nontrain": "trained on minus never seen",
@@ -35,6 +29,7 @@ _ARM_WORDS: Final = {
     "": "everybody",
 }
 _DASH: Final = "–"
+_WRITES: Final = "Does B still write as A did? A model that writes nothing of use has not forgotten"
 
 
 def change_tables(comparison: Comparison, *, direction: tuple[int | None, ...]) -> list[Table]:
@@ -82,8 +77,8 @@ def settings_table(comparison: Comparison) -> Table:
     return Table("What differs between the two runs", ("Setting", "A", "B"), rows)
 
 
-def health_table(health: Sequence[HealthCheck]) -> Table:
-    """Return the collapse check, question by question."""
+def health_table(health: Sequence[AnswerCheck], title: str = _WRITES) -> Table:
+    """Return the collapse check of texts, or of answers, question by question."""
     rows = tuple(
         (
             GROUP_WORDS.get(check.group, check.group),
@@ -95,11 +90,7 @@ def health_table(health: Sequence[HealthCheck]) -> Table:
         )
         for check in health
     )
-    return Table(
-        "Does B still write as A did? A model that writes nothing of use has not forgotten",
-        ("Whose text", "What is measured", "A", "B", "B may be", "Passed"),
-        rows,
-    )
+    return Table(title, ("Whose text", "What is measured", "A", "B", "B may be", "Passed"), rows)
 
 
 def _health_text(value: float | None, reason: str | None) -> str:
@@ -116,25 +107,6 @@ def forgetting_table(forgetting: Forgetting) -> Table:
         rows.append(("Stood out among the never seen in A", forgetting.before))
     if forgetting.after is not None:
         rows.append(("Stand out among the never seen in B", forgetting.after))
-    if forgetting.controls is not None:
-        rows.append(("Never seen, and would stand out by chance or by shared text", forgetting.controls))
-    share = figure_text(forgetting.controls_above_level, share=True, interval=True)
-    rows.append(("Share of the never seen who would not pass either", share))
     if forgetting.beside:
         rows.append(("Weighed beside the two audits", join_words(forgetting.beside)))
     return Table("Named patients", ("Which", "Patients"), tuple(rows))
-
-
-def cost_table(forgetting: Forgetting) -> Table:
-    """Return how many retained patients lost by it, by whether they share a named patient's disease."""
-    return Table(
-        "Retained patients, by how answers on them changed",
-        ("Whose", *COLLATERAL_CHANGES),
-        tuple(
-            (
-                COLLATERAL_GROUPS.get(group, group),
-                *(counts.get(name, "0") for name in COLLATERAL_CHANGES),
-            )
-            for group, counts in forgetting.collateral.items()
-        ),
-    )

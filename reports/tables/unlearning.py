@@ -99,11 +99,11 @@ TRIED_METRICS: Final = ("rouge_l", "ls_echo_free")
 
 
 def trials_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
-    """Return what is said of forgotten patients when forgetting is tried, and who can be told apart."""
+    """Return what is said of forgotten patients when forgetting is tried."""
     tables = []
     used = {use for own, use in evaluation.figures.select("split", "use").iter_rows() if own == split.split}
     ks = sorted({int(metric.partition("@")[2]) for metric in evaluation.figures["metric"] if metric.startswith("ls@")})
-    if not {"sampled", "read"} & used:
+    if "sampled" not in used:
         return []
     for metric in TRIED_METRICS:
         title = f"{METRICS[metric]} of what is answered on forgotten patients when forgetting is tried"
@@ -117,16 +117,7 @@ def trials_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
             columns[f"{words}: more than before"] = Column(f"{metric}_change", "forget", use, is_signed=True)
         note = "leak@k: the largest expected among k sampled answers."
         tables.append(_figures_table(evaluation, split, title, columns, rows=[("all", "sampled")], note=note))
-    told = {
-        "Loss on answers": Column("auroc_answer_loss", "forget-never_trained"),
-        "Loss on notes": Column("auroc_note_loss", "forget-never_trained"),
-    }
-    note = (
-        "AUROC: how often a forgotten patient has more of it than one never trained on; 0.5 is best, and 0 tells as"
-        " much as 1."
-    )
-    title = "can a reader of the model tell who was forgotten"
-    return [*tables, _figures_table(evaluation, split, title, told, rows=[("all", "read")], note=note)]
+    return tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.tables.comparison import VERDICTS, change_cells, place_text
 from clinaudit.reports.terminal.layout import align_columns, wrap
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
-from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
 
@@ -62,12 +61,10 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
-    share = figure_text(forgetting.controls_above_level, share=True)
     lines = [
         f"Named patients: {sign} {word.upper()}",
         wrap(f"  Named: {forgetting.named}{stood_out}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
-        wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
         *(
             [wrap(f"  Weighed beside the two audits: {join_words(forgetting.beside)}.", indent="    ")]
             * bool(forgetting.beside)

@@ -14,6 +14,7 @@ from clinaudit.reports.schema.certificate import (
     ForgetQuality,
     JointDecision,
     PatientCertificate,
+    PriceFigure,
 )
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.schema.numbers import Estimate
@@ -89,8 +90,7 @@ NOT_SAID: Final = (
     ),
     (
         "That nobody can tell who asked.",
-        "A model may be strangely silent about those whom it forgot. An evaluation measures that; the certificate does"
-        " not.",
+        "A model may be strangely silent about those whom it forgot.",
     ),
     (
         "That it holds of a next model.",
@@ -110,15 +110,16 @@ NOT_SAID: Final = (
 DIGEST_SHOWN: Final = 12
 #: What was found of a patient in the new model.
 FOUND_AFTER: Final = {True: "✗ gives the patient away", False: "no leak found", None: "? not tested"}
-#: What was found of a patient in the old model.
-BEFORE_SENTENCES: Final = {
-    True: "The old model gave the patient away.",
-    False: "No leak was found in the old model: there was nothing to forget, or nothing that this test finds.",
-    None: "Nothing is said of the old model: the patient was not in the test, or it could find no leak of anybody. Look"
-    " at the figures.",
+#: Whose notes, texts or answers a figure is of.
+GROUP_WORDS: Final = {
+    "retained": "others trained on",
+    "controls": "never seen",
+    "same": "others with a disease of the named",
+    "others": "others without",
+    "forget": "forgotten by the split",
+    "retain": "retained",
+    "never_trained": "never trained on",
 }
-#: Whose notes or texts a figure is of.
-GROUP_WORDS: Final = {"retained": "others trained on", "controls": "never seen"}
 
 
 def first_screen(certificate: Certificate) -> tuple[tuple[str, str], ...]:
@@ -193,24 +194,24 @@ def quality_sentence(quality: ForgetQuality) -> str:
 
 
 def cost_sentence(certificate: Certificate) -> str:
-    """Return what forgetting cost others: how well their notes are predicted, and whose answers became worse."""
-    said = [
-        f"of {one.change.n or 0:,} {GROUP_WORDS[one.group]} {_share_text(one.before)} by the old model,"
-        f" {_share_text(one.after)} by the new one ({_change_words(one.change)})"
-        for one in certificate.price
-    ]
-    predicted = f"How well the notes of others are predicted, token by token: {'; '.join(said)}." if said else ""
+    """Return what forgetting cost others: how well their notes are predicted, and how good answers on them are."""
     bench = certificate.bench
-    if bench is None or bench.collateral is None:
-        return predicted or "Not measured: the audits scored no notes, and no --bench RESULT was given."
-    worse = []
-    for group, words in (("same", "with a disease of the named"), ("others", "others")):
-        own = next((one for one in bench.collateral if one.group == group), None)
-        if own is not None and own.patients:
-            fewer = own.bins.get("much worse", 0) + own.bins.get("worse", 0)
-            worse.append(f"of {own.patients:,} {words}, {fewer:,}")
+    asked = {
+        "How well the notes of others are predicted, token by token": certificate.price,
+        "How good answers on others are": [] if bench is None else bench.collateral or [],
+    }
+    said = [
+        f"{title}: {'; '.join(map(_price_text, own))}."
+        for title, figures in asked.items()
+        if (own := [one for one in figures if one.change.n])
+    ]
+    return " ".join(said) or "Not measured: the audits scored no notes, and no --bench RESULT was given."
+
+
+def _price_text(one: PriceFigure) -> str:
     return (
-        f"{predicted} Patients retained whose answers became worse: {'; '.join(worse) or 'nobody was asked'}.".lstrip()
+        f"of {one.change.n or 0:,} {GROUP_WORDS.get(one.group, one.group)} {_share_text(one.before)} by the old model,"
+        f" {_share_text(one.after)} by the new one ({_change_words(one.change)})"
     )
 
 
@@ -252,7 +253,7 @@ def model_text(model: CertifiedModel) -> str:
 
 
 def joint_sentence(joint: JointDecision) -> str:
-    """Return what the joint test can find, and what it found."""
+    """Return what the joint test found, or why it can find nothing."""
     if not joint.named:
         return "No named patient could be tested."
     never_seen = min(joint.never_seen_before, joint.never_seen)
@@ -261,12 +262,11 @@ def joint_sentence(joint: JointDecision) -> str:
             f"With {counted(never_seen, 'patient')} never seen the test can find no leak of"
             f" {counted(joint.named, 'named patient')}: audit both models with {joint.enough:,} or more."
         )
-    found = "finds a leak" if joint.p_value <= ALPHA else "finds none"
-    return (
-        f"The test {'finds a leak' if joint.p_value_before <= ALPHA else 'finds none'} in the old model"
-        f" (p = {joint.p_value_before:.4f}), and {found} in the new one (p = {joint.p_value:.4f})."
-        f" {_smallest_text(joint)}"
+    before, after = (
+        f"{'finds a leak' if p_value <= ALPHA else 'finds none'} in the {model} (p = {p_value:.4f})"
+        for model, p_value in (("old model", joint.p_value_before), ("new one", joint.p_value))
     )
+    return f"The test {before}, and {after}."
 
 
 def figures_sentence(patient: PatientCertificate) -> str:

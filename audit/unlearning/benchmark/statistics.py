@@ -1,17 +1,13 @@
-"""What a benchmark holds: patients, questions and lengths by category (AMNESIA, Tables 1, 4 and 5); and its plain text.
-
-Lengths are in words: a token is of one model, and the paper does not say of which.
-"""
+"""What a benchmark holds, by category and split (AMNESIA, Tables 1 and 5), and its plain text."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, Split
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
 from clinaudit.reports.schema.unlearning import BenchCounts, CategoryCounts, SplitCounts
-from clinaudit.reports.tables.unlearning_bench import corpus_table, lengths_table, panel_tables, splits_table
+from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table
 from clinaudit.reports.terminal.layout import table_text
 
 
@@ -19,35 +15,19 @@ def count_bench(
     patients: Sequence[BenchPatient],
     questions: Sequence[Question],
     splits: Sequence[Split],
-    notes: Mapping[str, Sequence[str]],
     **others: Any,
 ) -> BenchCounts:
-    """Return the counts of a benchmark; its notes by patient id. They are PHI, being exact.
+    """Return the counts of a benchmark; they are PHI, being exact.
 
     `others` are what was left out of it, field by field.
     """
-    categories = []
-    for category in (*taxonomy(), OTHER):
-        members = {patient.patient_id for patient in patients if patient.category == category}
-        asked = [question for question in questions if question.patient_id in members]
-        lengths = [len(text.split()) for patient_id in sorted(members) for text in notes[patient_id]]
-        words = {
-            f"{kind} {part}": [len(getattr(one, part).split()) for one in asked if one.kind == kind]
-            for kind in QUESTION_KINDS
-            for part in ("question", "answer")
-        }
-        if lengths:
-            categories.append(
-                CategoryCounts(
-                    category=name_of(category),
-                    patients=len(members),
-                    questions=len(asked),
-                    shortest_note=min(lengths),
-                    mean_note=round(fmean(lengths), 1),
-                    longest_note=max(lengths),
-                    words={name: round(fmean(own), 1) for name, own in words.items() if own},
-                )
-            )
+    category_of = {patient.patient_id: patient.category for patient in patients}
+    members, asked = Counter(category_of.values()), Counter(category_of[one.patient_id] for one in questions)
+    categories = [
+        CategoryCounts(category=name_of(one), patients=members[one], questions=asked[one])
+        for one in (*taxonomy(), OTHER)
+        if members[one]
+    ]
     return BenchCounts(
         patients=len(patients),
         patients_trained_on=sum(patient.is_trained for patient in patients),
@@ -86,14 +66,8 @@ def in_order(splits: Iterable[Split]) -> list[Split]:
 
 def bench_text(counts: BenchCounts) -> str:
     """Return the counts of a benchmark as they are printed: the tables of the page, and what was left out."""
-    tables = [
-        corpus_table(counts),
-        lengths_table(counts),
-        splits_table(counts.splits),
-        *panel_tables(counts),
-    ]
-    texts = [table_text(table) for table in tables]
-    return "\n\n".join(["\n".join([texts[0], *_left_out(counts)]), *texts[1:]])
+    corpus, *others = map(table_text, (corpus_table(counts), splits_table(counts.splits), *panel_tables(counts)))
+    return "\n\n".join(["\n".join([corpus, *_left_out(counts)]), *others])
 
 
 def _left_out(counts: BenchCounts) -> Iterator[str]:

@@ -4,18 +4,16 @@ Owns which model of a result is the one after and which the one before, that a r
 answers keep of each patient. No message quotes what stands in a file, which names patients.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.patient_means import Values, harmonic_mean
+from clinaudit.audit.statistics.patient_means import harmonic_mean
 from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, Pool
 from clinaudit.audit.unlearning.evaluation.result_files import CHECKS_FILE, RECORD_FILE
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS
@@ -28,28 +26,10 @@ from clinaudit.templates.text_file import read_text_file
 _ROLE: Final = "the result of --bench"
 _AGAIN: Final = "run `clinaudit unlearn evaluate` (or `unlearn score`) again"
 _NAME_IT: Final = "name it with --bench-model"
-BY_PATIENT: Final = attrgetter("patient_id")
 NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
 #: Of AFE (AMNESIA, equation 3): exact memorization is seen by nobody who is given answers alone.
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
-
-
-class PatientAnswers(NamedTuple):
-    """What the answers to a patient's questions of one kind and use keep, as `patient_figures` has it."""
-
-    patient_id: str
-    kind: str
-    use: str
-    #: Metric -> mean and the answers that have it.
-    figures: Mapping[str, tuple[float, int]]
-
-
-class RolePatient(NamedTuple):
-    """A patient of the benchmark in a split."""
-
-    role: PatientRole
-    category: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +40,12 @@ class BenchResult:
     split: str
     form: str
     seed: int
-    patients: Mapping[str, RolePatient]
-    after: tuple[PatientAnswers, ...]
-    #: Empty where there is none.
-    before: tuple[PatientAnswers, ...]
+    #: Of the split's patients.
+    roles: Mapping[str, PatientRole]
+    categories: Mapping[str, str]
+    #: `PATIENT_FIGURES` of the model after, and of the model before, where there is one.
+    after: pl.DataFrame
+    before: pl.DataFrame | None
     #: Whether the answers of the model after still read as those of the model before; empty where there is none.
     health: tuple[AnswerCheck, ...]
 
@@ -93,21 +75,20 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         checks = pl.read_csv(path / CHECKS_FILE, schema=CHECKS).filter(split=split, model=after.name)
         health = [AnswerCheck(**row) for row in checks.drop("split", "model").iter_rows(named=True)]
         of_split = roles.filter(split=split).select("patient_id", "role", "category")
-        patients = {patient: RolePatient(role, category) for patient, role, category in of_split.iter_rows()}
-        before = None if record.before == after.name else record.before
-        answers = {name: _answers_of(figures, name) for name in (after.name, before)}
+        before = None if record.before in (None, after.name) else figures.filter(model=record.before)
+        return BenchResult(
+            model=after.name,
+            split=split,
+            form=record.form,
+            seed=record.seed,
+            roles={patient: role for patient, role, _ in of_split.iter_rows()},
+            categories={patient: category for patient, _, category in of_split.iter_rows()},
+            after=figures.filter(model=after.name),
+            before=before,
+            health=tuple(health),
+        )
     except (pl.exceptions.PolarsError, OSError, ValidationError):
         raise _damaged("a table") from None
-    return BenchResult(
-        model=after.name,
-        split=split,
-        form=record.form,
-        seed=record.seed,
-        patients=patients,
-        after=answers[after.name],
-        before=answers[before],
-        health=tuple(health),
-    )
 
 
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
@@ -139,27 +120,26 @@ def _damaged(what: str) -> IntegrityError:
     return IntegrityError(f"{what} of --bench is not as clinaudit writes it now; {_AGAIN}")
 
 
-def _answers_of(figures: pl.DataFrame, model: str | None) -> tuple[PatientAnswers, ...]:
-    found: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
-    rows = figures.filter(pl.col("model") == (model or "")).select("patient_id", "kind", "use", "metric", "value", "n")
-    for *place, metric, value, count in rows.iter_rows():
-        own = found.setdefault((place[0], place[1], place[2]), {})
-        if value is not None:
-            own[metric] = value, count
-    return tuple(PatientAnswers(*place, figures=own) for place, own in found.items())
-
-
-def measure_answers(answers: Sequence[PatientAnswers]) -> dict[str, float | None]:
+def measure_answers(figures: pl.DataFrame) -> dict[str, float | None]:
     """Return what answers keep of each patient: 1 - AFE of the use of questions of which most is kept.
 
     None where the answers of a use have no such figure.
     """
-    found: dict[str, float | None] = {}
-    for patient, own in grouped(answers, BY_PATIENT).items():
-        kept = [part_means([one for one in own if one.use == use], AFE) for use in {one.use for one in own}]
-        shares = [float(1 - harmonic_mean(1 - means)) for means in kept if means is not None]
-        found[patient] = max(shares) if len(shares) == len(kept) else None
-    return found
+    count = pl.col("n").sum()
+    means = (
+        figures.filter(pl.col("metric").is_in(AFE))
+        .group_by("patient_id", "use", "metric", maintain_order=True)
+        .agg(pl.when(count > 0).then((pl.col("value") * pl.col("n")).sum() / count))
+        .group_by("patient_id", "use", maintain_order=True)
+        .agg("value")
+    )
+    found: dict[str, list[float | None]] = {}
+    for patient, _, parts in means.iter_rows():
+        has_all = None not in parts and len(parts) == len(AFE)
+        found.setdefault(patient, []).append(float(1 - harmonic_mean(1 - np.array(parts))) if has_all else None)
+    return {
+        patient: None if None in own else max(one for one in own if one is not None) for patient, own in found.items()
+    }
 
 
 def add_answers(pool: Pool | None, answers: Mapping[str, float | None], never_trained: Collection[str]) -> Pool:
@@ -174,21 +154,9 @@ def add_answers(pool: Pool | None, answers: Mapping[str, float | None], never_tr
     return Pool(added, never_seen, {} if pool is None else pool.chart_tokens)
 
 
-def part_means(answers: Sequence[PatientAnswers], parts: Sequence[str]) -> Values | None:
-    """Return the mean of each part over the answers that have it; None where none has one of them."""
-    means = []
-    for part in parts:
-        held = [one.figures[part] for one in answers if part in one.figures]
-        count = sum(count for _, count in held)
-        if not count:
-            return None
-        means.append(sum(value * count for value, count in held) / count)
-    return np.array(means)
-
-
 def lacks_answers(result: BenchResult, patient: str, after: Collection[str]) -> str | None:
     """Return why the answers say nothing of a patient; None where they do."""
-    of = result.patients.get(patient)
-    if of is not None and of.role == "never_trained":
+    role = result.roles.get(patient)
+    if role == "never_trained":
         return NEVER_TRAINED
-    return None if of is not None and patient in after else NOT_ASKED
+    return None if role is not None and patient in after else NOT_ASKED

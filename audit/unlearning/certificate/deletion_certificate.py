@@ -5,21 +5,22 @@ named patients are the forget set of the unlearning literature, the retained one
 What may be published is decided in `without_names`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
+from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, open_pair, read_people
 from clinaudit.audit.unlearning.certificate.bench_result import (
     BenchResult,
     add_answers,
     lacks_answers,
     measure_answers,
+    read_bench_result,
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
-from clinaudit.audit.unlearning.certificate.collateral import measure_collateral, measure_price
-from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, RunEvidence
-from clinaudit.audit.unlearning.certificate.forget_quality import measure_forget_quality
+from clinaudit.audit.unlearning.certificate.collateral import measure_collateral, measure_forget_quality, measure_price
+from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, read_evidence
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_tests
 from clinaudit.audit.unlearning.certificate.patient_figures import (
     AuditFigures,
@@ -27,7 +28,7 @@ from clinaudit.audit.unlearning.certificate.patient_figures import (
     missing_of,
     read_audit_figures,
 )
-from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
+from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord, read_training_record
 from clinaudit.audit.unlearning.certificate.verdict import (
     ANSWERS_COLLAPSED,
     COLLAPSED,
@@ -43,15 +44,15 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     decide,
     reasons_of_request,
 )
-from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting, share_above
+from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
+from clinaudit.priors.corpus.patient import PatientList
 from clinaudit.reports.schema.certificate import (
-    BenchBlocks,
+    BenchBlock,
     Certificate,
     CertifiedModel,
     PatientCertificate,
     PriceFigure,
-    QuestionBlock,
     TrainedAgain,
 )
 from clinaudit.reports.schema.forgetting import Forgetting, Trigger
@@ -59,20 +60,20 @@ from clinaudit.reports.schema.identity import read_identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """Who is to be forgotten, and what the site gives beside the two runs."""
+class Given:
+    """What a site gives beside two runs; every part may be missing."""
 
-    named: Sequence[str]
-    #: How many of them asked before, in earlier requests: every certificate tests them again.
-    earlier: int = 0
     #: What the site says of the request; it decides nothing.
     trigger: Trigger | None = None
-    #: That the model after was trained again, without the named patients.
-    training_record: TrainingRecord | None = None
-    #: The answers of the model after to a benchmark's questions.
-    bench: BenchResult | None = None
-    #: An audit of a model that was trained again without the named, to compare with; it decides nothing.
-    retrained: RunEvidence | None = None
+    #: File that says whom the model after was trained on: not the named patients.
+    training_record: Path | None = None
+    #: A result of `unlearn evaluate` or `unlearn score`, and which of its models is that after.
+    bench: Path | None = None
+    bench_model: str | None = None
+    #: The audit of another model that was trained again without the named, to compare with; it decides nothing.
+    retrained: Path | None = None
+    #: How many of the named asked before, in earlier requests: every certificate tests them again.
+    earlier: int = 0
 
 
 class Certified(NamedTuple):
@@ -91,20 +92,35 @@ class _Kept(NamedTuple):
     asked: Sequence[str]
 
 
-def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> Certified:
-    """Certify a request; without the evidence of both runs nothing is shown but leaks of answers."""
-    found = {patient: Found() for patient in request.named}
-    is_by_record = request.training_record is not None
-    texts: CheckedTexts | None = None
+def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
+    """Certify that the model after forgot the patients of a list; raises `BadInputError` for what cannot be used.
+
+    Without the evidence of both runs nothing is shown but leaks of answers.
+    """
+    person_of = read_people(pair)
+    named = listed.as_people(person_of).ids
+    record = bench = quality = texts = None
+    if given.training_record is not None:
+        record = read_training_record(given.training_record, pair, named, person_of)
+    if given.bench is not None:
+        digests = {"digest": pair.b.model, "corpus_digest": pair.a.corpus}
+        bench = read_bench_result(given.bench, model=given.bench_model, **digests)
+    found = {patient: Found() for patient in named}
     price: list[PriceFigure] = []
-    if evidence is None:
-        kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
+    kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
+    if pair.has_evidence:
+        evidence = read_evidence(pair, included=named)
+        kept, texts, price = _read_audits(record, pair, evidence, found)
+    else:
         for one in found.values():
             one.lacking.add(PURGED)
-    else:
-        kept, texts, price = _read_audits(request, pair, evidence, found)
-    if request.bench is not None:
-        kept = _with_answers(kept, request.bench, found, has_audits=evidence is not None)
+    if given.retrained is not None:
+        reference = open_pair(pair.b.run.root, given.retrained, allow_different_corpus=False)
+        if pair.has_evidence:
+            quality = measure_forget_quality(evidence[1], read_evidence(reference, included=named)[1], named)
+    if bench is not None:
+        kept = _with_answers(kept, bench, found, has_audits=pair.has_evidence)
+    is_by_record = record is not None
     tests = run_joint_tests(*kept)
     rows = {patient: figure_rows(patient, kept.before, kept.after) for patient in kept.asked}
     for patient, one in found.items():
@@ -124,16 +140,12 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
         reasons=reasons,
         before=_model_of(pair.a),
         after=_model_of(pair.b),
-        trigger=request.trigger,
-        earlier=request.earlier,
-        training_record=None
-        if request.training_record is None
-        else TrainedAgain(started_from=request.training_record.started_from),
+        trigger=given.trigger,
+        earlier=given.earlier,
+        training_record=None if record is None else TrainedAgain(started_from=record.started_from),
         collapsed=has_collapsed(health),
         joint=tests.joint,
-        controls_above_level=share_above(tests),
         health=health,
-        differences=list(pair.differences),
         patients=[
             PatientCertificate(
                 patient_id=patient,
@@ -150,23 +162,31 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
             for patient, one in found.items()
         ],
         price=price,
-        bench=None if request.bench is None else _bench_blocks(request.bench, found, evidence),
-        forget_quality=None
-        if request.retrained is None or evidence is None
-        else measure_forget_quality(evidence[1], request.retrained, request.named),
+        bench=None
+        if bench is None
+        else BenchBlock(
+            model=bench.model,
+            split=bench.split,
+            form=bench.form,
+            health=list(bench.health),
+            collapsed=has_collapsed(bench.health),
+            collateral=measure_collateral(bench, found.keys()),
+        ),
+        forget_quality=quality,
     )
-    published = published_forgetting(certificate, tests, {} if texts is None else texts.sizes)
-    return Certified(certificate, exact_forgetting(certificate, tests), published)
+    published = published_forgetting(certificate, {} if texts is None else texts.sizes)
+    return Certified(certificate, exact_forgetting(certificate), published)
 
 
 def _read_audits(
-    request: Request, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]
+    record: TrainingRecord | None, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]
 ) -> tuple[_Kept, CheckedTexts, list[PriceFigure]]:
     """Return what both audits show of each patient, and note what they lack, whether texts collapsed, and the price."""
-    before, after = (read_audit_figures(run, request.named) for run in evidence)
-    if request.training_record is not None:
-        request.training_record.require_fitting(after.arms, request.named)
-    probed = [patient for patient in request.named if patient in before.arms and patient in after.arms]
+    named = found.keys()
+    before, after = (read_audit_figures(run, named) for run in evidence)
+    if record is not None:
+        record.require_fitting(after.arms, named)
+    probed = [patient for patient in named if patient in before.arms and patient in after.arms]
     for patient, one in found.items():
         if patient not in probed:
             one.lacking.add(NOT_PROBED)
@@ -177,10 +197,10 @@ def _read_audits(
         if not pair.same_prompts:
             # The model may still reproduce text that the de-identified notes no longer hold, and that is not searched.
             one.lacking.add(OTHER_CORPUS)
-    others = before.arms.keys() - set(request.named)
+    others = before.arms.keys() - named
     retained = {patient for patient in others if before.arms[patient] == "train"}
     groups = {"retained": retained, "controls": others - retained}
-    pools = [_pool_of(run, request.named) for run in (before, after)]
+    pools = [_pool_of(run, named) for run in (before, after)]
     texts = check_texts([run.generations for run in evidence], groups, probed, pools[1].never_seen, ngram=pair.b.ngram)
     collapsed = has_collapsed(texts.health)
     for patient in probed:
@@ -191,8 +211,7 @@ def _read_audits(
         if texts.named.fails(patient) or patient in texts.silenced:
             found[patient].breaks.add(OWN_COLLAPSE)
     # Whom no model was trained on has nothing to forget; a record says of everybody that B never saw them.
-    is_by_record = request.training_record is not None
-    asked = [patient for patient in probed if is_by_record or before.arms[patient] == "train"]
+    asked = [patient for patient in probed if record is not None or before.arms[patient] == "train"]
     measures = {measure for figures in pools[1].figures.values() for measure in figures}
     # What the run after does not measure must not be the reason why the test fails for the run before.
     figures = {
@@ -202,15 +221,15 @@ def _read_audits(
     return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts, measure_price(evidence, groups)
 
 
-def _pool_of(run: AuditFigures, named: Sequence[str]) -> Pool:
+def _pool_of(run: AuditFigures, named: Collection[str]) -> Pool:
     never_seen = {patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named}
     return Pool(run.figures, never_seen, run.chart_tokens)
 
 
 def _with_answers(kept: _Kept, result: BenchResult, found: Mapping[str, Found], *, has_audits: bool) -> _Kept:
     """Return what is kept with the answers as one measure more, and note whom they say nothing of."""
-    before, after = measure_answers(result.before), measure_answers(result.after)
-    never_trained = {one for one, of in result.patients.items() if of.role == "never_trained"} - found.keys()
+    before, after = ({} if of is None else measure_answers(of) for of in (result.before, result.after))
+    never_trained = {one for one, role in result.roles.items() if role == "never_trained"} - found.keys()
     asked = []
     for patient, one in found.items():
         lacking = lacks_answers(result, patient, after)
@@ -228,17 +247,6 @@ def _with_answers(kept: _Kept, result: BenchResult, found: Mapping[str, Found], 
         add_answers(pools[1], after, never_trained),
         kept.asked if has_audits else asked,
     )
-
-
-def _bench_blocks(result: BenchResult, named: Mapping[str, Found], evidence: EvidencePair | None) -> BenchBlocks:
-    questions = QuestionBlock(
-        model=result.model,
-        split=result.split,
-        form=result.form,
-        health=list(result.health),
-        collapsed=has_collapsed(result.health),
-    )
-    return BenchBlocks(questions=questions, collateral=measure_collateral(result, named.keys(), evidence))
 
 
 def _model_of(run: ComparedRun) -> CertifiedModel:

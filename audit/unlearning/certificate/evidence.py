@@ -17,21 +17,14 @@ from clinaudit.reports.schema.record import Arm
 
 
 class Answer(NamedTuple):
-    """Counts of one generation."""
+    """What one generation holds of its patient."""
 
     generation_id: str
     patient_id: str
     arm: Arm
     tier: str
-    tokens: int
-    attributable_tokens: int
-    #: Those of the above, and the patient's own text with an edit or two.
+    #: Tokens of the patient's own text, with an edit or two.
     near_verbatim_attributable_tokens: int
-
-    @property
-    def attributable_part(self) -> float:
-        """Share of its tokens that are the patient's own."""
-        return self.attributable_tokens / self.tokens if self.tokens else 0.0
 
 
 class WrittenText(NamedTuple):

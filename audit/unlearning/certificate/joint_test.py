@@ -140,8 +140,6 @@ class JointTests:
     joint: JointDecision
     #: Who has a figure that too few patients have for the test to weigh it.
     unweighed: Collection[str]
-    #: Patients never seen by the model after who would not pass among the others, were each the only one named.
-    never_seen_above: int
 
 
 def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTests:
@@ -168,7 +166,6 @@ def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTes
         before=test_before,
         joint=joint,
         unweighed=[one for one in asked if is_unweighed(after, asked, one)],
-        never_seen_above=count_never_seen_above(after),
     )
 
 
@@ -207,16 +204,6 @@ def is_unweighed(pool: Pool, named: Sequence[str], patient: str) -> bool:
     held = [measure for measure, value in figures.get(patient, {}).items() if value is not None and value > 0]
     counts = (sum(figures.get(one, {}).get(of) is not None for one in (*pool.never_seen, *named)) for of in held)
     return any(count < len(named) + 2 for count in counts)
-
-
-def count_never_seen_above(pool: Pool) -> int:
-    """Return how many never-seen patients would not pass among the others, were each the only one named."""
-    patients = sorted(pool.never_seen)
-    statistics = _statistics(_excesses(pool, patients, _measures(pool.figures, patients), named=1))
-    others = max(0, len(patients) - 1)
-    return sum(
-        joint_p_value(int((statistics >= own).sum()) - 1, named=1, never_seen=others) <= ALPHA for own in statistics
-    )
 
 
 def _measures(figures: Figures, patients: Sequence[str]) -> list[str]:

@@ -1,83 +1,56 @@
 """The deletion certificate without names: exact (PHI), and what of it may be published (docs/forgetting.md).
 
 Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may know
-how many they are, and a known total gives a small cell away. Of more, a table of counts is published where none of its
-cells is 1 to 10.
+how many they are, and a known total gives a small cell away. Of more, a count is published where neither it nor the
+rest is 1 to 10.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
-from clinaudit.audit.unlearning.certificate.joint_test import JointTests
 from clinaudit.audit.unlearning.certificate.verdict import OF_THE_RUNS
-from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.forgetting import NOT_PUBLISHED, Forgetting, HealthCheck
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.figures import count_words, is_hidden
 
-NO_CONTROLS: Final = "there are no patients never seen to compare with"
 #: What is weighed beside the two audits, in words.
 ANSWERS: Final = "answers to a benchmark's questions"
 TRAINED_AGAIN: Final = "the training record of the model after"
 _SIDES: Final = ("stood_out_before", "stands_out_after")
-Cell = TypeVar("Cell", bound=str)
 
 
-def share_above(tests: JointTests) -> Estimate:
-    """Return the share of the patients never seen who would not pass the rule for named ones."""
-    never_seen, above = tests.after.never_seen, tests.never_seen_above
-    if not never_seen:
-        return Estimate(value=None, n=0, reason=NO_CONTROLS)
-    low, high = beta_bounds(above, never_seen)
-    return Estimate(value=above / never_seen, low=low, high=high, n=never_seen)
-
-
-def exact_forgetting(certificate: Certificate, tests: JointTests) -> Forgetting:
+def exact_forgetting(certificate: Certificate) -> Forgetting:
     """Return the certificate without names, with its exact counts (PHI)."""
-    patients, never_seen = certificate.patients, tests.after.never_seen
+    patients = certificate.patients
     beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
-    collateral = None if certificate.bench is None else certificate.bench.collateral
     before, after = (_share_of([getattr(one, side) for one in patients]) for side in _SIDES)
     return Forgetting(
         verdict=certificate.verdict,
         named=f"{len(patients):,}",
         before=before,
         after=after,
-        controls=f"{tests.never_seen_above:,} of {never_seen:,}" if never_seen else None,
-        controls_above_level=certificate.controls_above_level,
         collapsed=certificate.collapsed,
         is_trained_again=certificate.training_record is not None,
         health=certificate.health,
         reasons=sorted({*certificate.reasons, *(reason for patient in patients for reason in patient.reasons)}),
         beside=[words for words, given in beside.items() if given is not None],
-        collateral={one.group: {name: f"{of:,}" for name, of in one.bins.items()} for one in collateral or ()},
     )
 
 
-def published_forgetting(certificate: Certificate, tests: JointTests, group_sizes: Mapping[str, int]) -> Forgetting:
+def published_forgetting(certificate: Certificate, group_sizes: Mapping[str, int]) -> Forgetting:
     """Return what may be published; `group_sizes` are the patients that each health check rests on."""
-    exact = exact_forgetting(certificate, tests)
-    named, never_seen, above = len(certificate.patients), tests.after.never_seen, tests.never_seen_above
+    exact, named = exact_forgetting(certificate), len(certificate.patients)
     is_few = is_hidden(named)
     before, after = (sum(map(bool, (getattr(one, side) for one in certificate.patients))) for side in _SIDES)
-    share = exact.controls_above_level
-    if never_seen and is_hidden(above, never_seen):
-        share = Estimate(value=None, reason=NOT_PUBLISHED)
     return exact.model_copy(
         update={
             "named": count_words(named),
             # ">1 of 12" would be 11 of them, since 10 and fewer are "<11".
             "before": None if is_few or is_hidden(before, named) else exact.before,
             "after": None if is_few or is_hidden(after, named) else exact.after,
-            "controls": f"{count_words(above, never_seen)} of {never_seen:,}" if never_seen else None,
-            "controls_above_level": share.model_copy(update={"n": None}),
             "health": [_publish_check(check, group_sizes.get(check.group, 0)) for check in exact.health],
             # A reason is shown where somebody has it, or of how many are named: of few that is a count.
             "reasons": [reason for reason in exact.reasons if reason in OF_THE_RUNS or not is_few],
-            "collateral": {}
-            if is_few
-            else {group: bins for group, bins in exact.collateral.items() if _without_small(bins)},
         }
     )
 
@@ -85,11 +58,6 @@ def published_forgetting(certificate: Certificate, tests: JointTests, group_size
 def _share_of(found: Sequence[bool | None]) -> str | None:
     """Return how many of those named were found; None where the test could find nobody."""
     return f"{sum(map(bool, found)):,} of {len(found):,}" if any(one is not None for one in found) else None
-
-
-def _without_small(counts: dict[Cell, str]) -> dict[Cell, str]:
-    """Return counts that make a whole; none where one of them is small, since it would follow from the others."""
-    return {} if any(is_hidden(int(of.replace(",", ""))) for of in counts.values()) else counts
 
 
 def _publish_check(check: HealthCheck, patients: int) -> HealthCheck:

@@ -17,8 +17,7 @@ from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
-from clinaudit.audit.unlearning.methods.losses import row_token_losses
-from clinaudit.audit.unlearning.methods.texts import IGNORED, Example, QuestionPrompts, answered_question, pad_rows
+from clinaudit.audit.unlearning.methods.texts import IGNORED, QuestionPrompts, answered_question, pad_rows
 from clinaudit.audit.unlearning.methods.trained_network import load_network, place
 from clinaudit.errors import BadInputError
 
@@ -31,7 +30,6 @@ MOST_ANSWER_TOKENS: Final = 200
 ANSWERED_AT_ONCE: Final = 32
 _READ_AT_ONCE: Final = 4
 Advance = Callable[[int], None]
-Value = TypeVar("Value")
 Item = TypeVar("Item")
 
 
@@ -120,49 +118,28 @@ class AskedModel:
 
         The answer's end is one of its tokens, as in open-unlearning's `exact_memorization` at commit d3d7cf9.
         """
-        examples = [answered_question(question, self.prompts, form) for question in questions]
-
-        def share_right(logits: "Tensor", labels: "Tensor") -> list[float]:
-            following = labels[:, 1:]
-            is_right = (logits[:, :-1].argmax(dim=-1) == following).sum(dim=1)
-            return (is_right / (following != IGNORED).sum(dim=1)).tolist()
-
-        shares = self._read(examples, share_right, advance=advance)
-        return {question.qa_id: share for question, share in zip(questions, shares, strict=True)}
-
-    def token_losses(self, texts: Sequence[Example], *, advance: Advance | None = None) -> list[float]:
-        """Return the mean negative log-likelihood of each text's tokens that are not given, in nats."""
-
-        def losses(logits: "Tensor", labels: "Tensor") -> list[float]:
-            found: list[float] = row_token_losses(logits, labels).tolist()
-            return found
-
-        return self._read(texts, losses, advance=advance)
-
-    def _read(
-        self, texts: Sequence[Example], measure: Callable[["Tensor", "Tensor"], list[Value]], *, advance: Advance | None
-    ) -> list[Value]:
-        """Return what `measure` says of each text's logits and labels: (b, s, v), (b, s) -> b values."""
         import torch
 
+        texts = [answered_question(question, self.prompts, form) for question in questions]
         too_long = sum(len(text.token_ids) > self.context_length for text in texts)
         if too_long:
             raise BadInputError(
                 f"{too_long} of {len(texts)} texts are longer than the {self.context_length} tokens that the model "
                 f"{self.name} reads at once; shorten questions and answers in --qa FILE and build the benchmark again"
             )
-        values: dict[int, Value] = {}
+        shares: dict[int, float] = {}
         by_length = sorted(range(len(texts)), key=lambda place: len(texts[place].token_ids))
         with deterministic(seed=0), torch.no_grad():
             for places in _batches(by_length, _READ_AT_ONCE):
                 rows = pad_rows([texts[place] for place in places])
                 rows = {name: values.to(self.network.device) for name, values in rows.items()}
-                labels = rows.pop("labels")
-                read = self.network(**rows, use_cache=False)
-                values.update(zip(places, measure(read.logits.float(), labels), strict=True))
+                following = rows.pop("labels")[:, 1:]
+                logits = self.network(**rows, use_cache=False).logits
+                is_right = (logits[:, :-1].argmax(dim=-1) == following).sum(dim=1)
+                shares.update(zip(places, (is_right / (following != IGNORED).sum(dim=1)).tolist(), strict=True))
                 if advance is not None:
                     advance(len(places))
-        return [values[place] for place in range(len(texts))]
+        return {question.qa_id: shares[place] for place, question in enumerate(questions)}
 
     def _asked(self, questions: Sequence[Question], form: QuestionForm, samples: Sequence[int]) -> Iterator[_Asked]:
         prompts = [self.prompts.prompt_ids(question.text(form)) for question in questions]

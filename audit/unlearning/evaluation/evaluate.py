@@ -31,7 +31,7 @@ from clinaudit.audit.unlearning.evaluation.given_models import (
 from clinaudit.audit.unlearning.evaluation.result_files import write_result
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, as_answers, require_memory
 from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions, measure_trial
-from clinaudit.audit.unlearning.methods.unlearn import describe_machine, tuning_patients
+from clinaudit.audit.unlearning.methods.unlearn import describe_machine
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
 from clinaudit.audit.unlearning.metrics.answer_scores import Scorers, load_embedder, load_entailment, score_answers
 from clinaudit.audit.unlearning.metrics.means import groups_of, measure_groups, patient_figures, roles_of
@@ -141,14 +141,9 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 )
             )
         progress.say("writing the figures and the page")
-        set_aside = {
-            one.split.name: tuning_patients(one.split)
-            for one in models
-            if one.split is not None and one.described.chose_rate
-        }
         name = None if before is None else before.name
-        evaluation = _measure(scored, splits, setup, settings, before=name, set_aside=set_aside)
-        write_result(run, evaluation, _evidence(scored, splits, setup, set_aside), page=render_unlearning(evaluation))
+        evaluation = _measure(scored, splits, setup, settings, before=name)
+        write_result(run, evaluation, _evidence(scored, splits, setup), page=render_unlearning(evaluation))
     return evaluation
 
 
@@ -186,8 +181,8 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
                     figures=patient_figures(scores, bench.questions, model=model),
                 )
             )
-        evaluation = _measure(scored, [split], setup, settings, before=request.before, set_aside={})
-        write_result(run, evaluation, _evidence(scored, [split], setup, {}), page=None)
+        evaluation = _measure(scored, [split], setup, settings, before=request.before)
+        write_result(run, evaluation, _evidence(scored, [split], setup), page=None)
     return evaluation
 
 
@@ -244,15 +239,13 @@ def _measure(
     settings: EvaluationSettings,
     *,
     before: str | None,
-    set_aside: Mapping[str, tuple[str, ...]],
 ) -> Evaluation:
     """Return the figures and checks of every model by every split that it is measured by."""
     bench, names = setup.bench, {one.described.name: one for one in scored}
     figures, checks = [pl.DataFrame(schema=FIGURES)], [pl.DataFrame(schema=CHECKS)]
     for split in splits:
-        aside = set_aside.get(split.name, ())
-        groups, roles = groups_of(bench, split, set_aside=aside), roles_of(bench, split, set_aside=aside)
-        group_of = {one.qa_id: roles[one.patient_id] for one in bench.questions if roles[one.patient_id] != "set_aside"}
+        groups, roles = groups_of(bench, split), roles_of(bench, split)
+        group_of = {one.qa_id: roles[one.patient_id] for one in bench.questions}
         for name, one in names.items():
             if one.split not in (None, split):
                 continue
@@ -263,28 +256,25 @@ def _measure(
                 said = check_answers(one.answers, names[before].answers, group_of)
                 rows = [{"split": split.name, "model": name, **check.model_dump()} for check in said]
                 checks.append(pl.DataFrame(rows, schema=CHECKS))
-    counts = bench.counts or count_bench(bench.patients, bench.questions, bench.splits, bench.notes)
+    counts = bench.counts or count_bench(bench.patients, bench.questions, bench.splits)
     record = EvaluationRecord(
         **dict(settings),
         before=before,
         models=[one.described for one in scored],
         splits=[describe_split(split, bench.questions) for split in in_order(splits)],
-        set_aside={name: len(patients) for name, patients in set_aside.items()},
         bench=counts,
     )
     return Evaluation(record, pl.concat(figures), pl.concat(checks))
 
 
-def _evidence(
-    scored: Sequence[_Scored], splits: Sequence[Split], setup: Setup, set_aside: Mapping[str, tuple[str, ...]]
-) -> dict[str, pl.DataFrame]:
+def _evidence(scored: Sequence[_Scored], splits: Sequence[Split], setup: Setup) -> dict[str, pl.DataFrame]:
     """Return the tables of answers, scores, one number a patient, and roles (PHI)."""
     answers = [asdict(answer) for one in scored for answer in one.answers]
     ids = pl.List(pl.Int64())
     roles = [
         (split.name, patient.patient_id, role[patient.patient_id], patient.category)
         for split in splits
-        for role in [roles_of(setup.bench, split, set_aside=set_aside.get(split.name, ()))]
+        for role in [roles_of(setup.bench, split)]
         for patient in setup.bench.patients
     ]
     return {

@@ -7,7 +7,7 @@ of any other the command says it. Loads no weights.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
@@ -134,11 +134,7 @@ def _read_model(
                 f"{directory} was made elsewhere, and does not say whom it was to forget; give the split's name with "
                 "--split, such as random:10"
             )
-        own = None if is_before else split
-        described = EvaluatedModel(
-            name=place.name, kind="foreign", split=None if own is None else own.name, digest=files.digest
-        )
-        return GivenModel(described=described, files=files, split=own)
+        return _given(place, files, None if is_before else split, kind="foreign")
     settings, plan = record.settings, record.settings.plan
     if settings.bench_digest != bench.digest:
         raise BadInputError(
@@ -148,17 +144,19 @@ def _read_model(
     is_unlearned = settings.task == "unlearn"
     name = plan.split if is_unlearned else plan.without
     kind: ModelKind = "unlearned" if is_unlearned else "baseline" if name is None else "retrained"
-    own = None if name is None else bench.split(name)
-    described = EvaluatedModel(
-        name=place.name,
+    return _given(
+        place,
+        files,
+        None if name is None else bench.split(name),
         kind=kind,
-        split=None if own is None else own.name,
-        digest=files.digest,
         made_from=settings.model_digest,
         method=plan.method,
-        learning_rate=record.learning_rate,
-        chose_rate=bool(plan.rates),
         trained_form=plan.training.get("form"),
-        training=plan.training,
     )
-    return GivenModel(described=described, files=files, split=own)
+
+
+def _given(place: ModelPlace, files: ModelFiles, split: Split | None, **described: Any) -> GivenModel:
+    own = None if split is None else split.name
+    return GivenModel(
+        described=EvaluatedModel(name=place.name, split=own, digest=files.digest, **described), files=files, split=split
+    )

@@ -133,7 +133,7 @@ def relearned(
                 plan=training,
                 seed=seed,
                 progress=progress,
-            ).run(plan.learning_rate, title=title, work=None)
+            ).run(title=title, work=None)
         yield
     finally:
         trained.reset()

@@ -4,7 +4,8 @@ Owns their names. All that is about a patient lies under `evidence/`; the page, 
 the record `evaluate.json` name models and splits, and no id.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import product
 from typing import Final
 
 import polars as pl
@@ -40,6 +41,7 @@ def write_result(
     write_atomically(run.root / RECORD_FILE, evaluation.record.text())
 
 
+_WITHOUT_EM: Final = {"mu": "mu_without_em", "afe": "afe_without_em"}
 #: Heading -> metric, group and use.
 _COLUMNS: Final[Mapping[str, tuple[str, str, str]]] = {
     "AFE": ("afe", "forget", "train"),
@@ -58,25 +60,17 @@ def evaluation_text(evaluation: Evaluation) -> str:
     has_em = not evaluation.figures.filter(pl.col("value").is_not_null(), metric="em").is_empty()
     lines: list[str] = []
     for split in evaluation.record.splits:
-        rows = [("model", "questions", *_COLUMNS), *_rows(evaluation, split.split, has_em=has_em)]
+        rows: list[tuple[str, ...]] = [("model", "questions", *_COLUMNS)]
+        for model, kind in product(evaluation.record.models, KINDS):
+            found = [
+                evaluation.find(
+                    split.split, model.name, metric if has_em else _WITHOUT_EM.get(metric, metric), group, kind, use
+                )
+                for metric, group, use in _COLUMNS.values()
+            ]
+            cells = [NONE if one is None or one.value is None else f"{one.value:.3f}" for one in found]
+            if any(cell != NONE for cell in cells):
+                rows.append((model.name, kind, *cells))
         lines += [split.split, align_columns(rows), ""]
     lines.append("AFE, LS and DS are of forgotten patients, MU of retained ones: same, who share a disease with them")
     return "\n".join([*lines, *([] if has_em else ["MU and AFE without exact memorization"])])
-
-
-_WITHOUT_EM: Final = {"mu": "mu_without_em", "afe": "afe_without_em"}
-
-
-def _rows(evaluation: Evaluation, split: str, *, has_em: bool) -> Iterator[tuple[str, ...]]:
-    for model in evaluation.record.models:
-        place = 0
-        for kind in KINDS:
-            places = (
-                (metric if has_em else _WITHOUT_EM.get(metric, metric), group, use)
-                for metric, group, use in _COLUMNS.values()
-            )
-            found = [evaluation.find(split, model.name, metric, group, kind, use) for metric, group, use in places]
-            if any(figure is not None and figure.value is not None for figure in found):
-                cells = (NONE if one is None or one.value is None else f"{one.value:.3f}" for one in found)
-                yield "" if place else model.name, kind, *cells
-                place += 1

@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.runtime.model.engines.memory import GIB, Shortage, float32_shortage
+from clinaudit.audit.runtime.model.engines.memory import GIB, float32_shortage
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.run.durable_files import make_private_directory
@@ -91,25 +91,18 @@ def require_memory(files: ModelFiles, *, has_trials: bool) -> None:
 
     The prompts' part of the cache is not counted: a little more may be needed.
     """
-    short = _shortage(files, has_trials=has_trials)
+    length = min(files.context_length, MOST_ANSWER_TOKENS)
+    copies = _HELD_IN_TRAINING if has_trials else 1
+    short = float32_shortage(files, copies=copies, rows=ANSWERED_AT_ONCE, context_length=length)
     if short is None:
         return
-    how = f" (relearning holds its weights {_HELD_IN_TRAINING} times)" if has_trials else ""
     advice = "use a machine with more memory"
-    if has_trials and _shortage(files, has_trials=False) is None:
-        advice = "leave the trials out with --no-robustness, or use a machine with more memory"
+    if has_trials and not float32_shortage(files, copies=1, rows=ANSWERED_AT_ONCE, context_length=length):
+        advice = f"leave the trials out with --no-robustness, or {advice}"
+    how = f" (relearning holds its weights {_HELD_IN_TRAINING} times)" if has_trials else ""
     raise BadInputError(
         f"the model in {files.directory} does not fit into {short.free.what}: evaluated as float32 it needs about "
         f"{short.needed / GIB:.1f} GiB{how}, and {short.free.size / GIB:.1f} GiB are free; {advice}"
-    )
-
-
-def _shortage(files: ModelFiles, *, has_trials: bool) -> Shortage | None:
-    return float32_shortage(
-        files,
-        copies=_HELD_IN_TRAINING if has_trials else 1,
-        rows=ANSWERED_AT_ONCE,
-        context_length=min(files.context_length, MOST_ANSWER_TOKENS),
     )
 
 

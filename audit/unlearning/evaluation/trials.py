@@ -1,23 +1,21 @@
-"""Does forgetting last when it is tried: answers sampled again and again, a little training, and the model's losses.
+"""Does forgetting last when it is tried: answers sampled again and again, and a little training.
 
 Owns leak@k, who is tried, and what each trial returns: `PATIENT_FIGURES` with the trial's name as their use. A trial
 depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped evaluation
-goes on with those that are finished. The losses tell whether a reader of the model can tell who was forgotten from who
-was never there (Deepak et al., EMNLP 2025). PHI (docs/unlearning.md).
+goes on with those that are finished. PHI (docs/unlearning.md).
 """
 
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final, Self
+from typing import Final
 
 import polars as pl
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.patient_means import difference_of_groups
 from clinaudit.audit.unlearning.benchmark.files import Bench
@@ -34,7 +32,6 @@ from clinaudit.audit.unlearning.evaluation.relearning import (
     texts_to_relearn,
 )
 from clinaudit.audit.unlearning.methods.losses import DivergedError
-from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, Example, answered_question, note_pieces
 from clinaudit.audit.unlearning.metrics.answer_scores import SCORES, Scorers, score_answers
 from clinaudit.audit.unlearning.metrics.means import (
     PATIENT_FIGURES,
@@ -47,8 +44,7 @@ from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_quest
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.unlearning import FIGURES, AnswerGroup
 
-#: How often a question is asked, and the k of leak@k that are reported.
-SAMPLES: Final = 32
+#: The k of leak@k that are reported.
 LEAK_AT: Final = (1, 8, 32)
 
 
@@ -56,15 +52,9 @@ LEAK_AT: Final = (1, 8, 32)
 class TrialOptions:
     """What the user may choose of the trials."""
 
-    samples: int = SAMPLES
+    #: How often a question is asked.
+    samples: int = 32
     relearning: RelearningPlan = field(default_factory=RelearningPlan)
-
-    @classmethod
-    def of(cls, *, samples: int | None, steps: int | None, learning_rate: float | None) -> Self:
-        """Return what the user chose; None: as by default."""
-        chosen: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate}
-        plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
-        return cls(samples=SAMPLES if samples is None else samples, relearning=plan)
 
     @property
     def leak_at(self) -> tuple[int, ...]:
@@ -200,58 +190,15 @@ def _nothing(tried: Tried, use: str, reason: str) -> pl.DataFrame:
     return pl.DataFrame([row], schema=PATIENT_FIGURES, orient="row")
 
 
-#: What is read off the model, one number a patient: its mean loss a token, in nats.
-LOSSES: Final = ("answer_loss", "note_loss")
-
-
-def read_losses(tried: Tried) -> pl.DataFrame:
-    """Read off the model how it predicts answers and notes of forgotten and never-trained patients; `n` counts tokens.
-
-    What is no finite number is null.
-    """
-    setup, model = tried.setup, tried.model
-    patients = [*tried.split.forget, *compared_patients(setup.bench, tried.split)]
-    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
-    answers = [
-        (one.patient_id, answered_question(one, model.prompts, setup.form)) for one in tried.questions_of(patients)
-    ]
-    notes = [
-        (patient, piece)
-        for patient in patients
-        for note in setup.bench.notes[patient]
-        for piece in note_pieces(note, model.tokenizer, most)
-    ]
-    texts: list[tuple[str, str, Example]] = [
-        (metric, *one) for metric, own in zip(LOSSES, (answers, notes), strict=True) for one in own
-    ]
-    with setup.progress.stage("reading answers and notes", total=len(texts), unit="texts") as advance:
-        losses = model.token_losses([text for *_, text in texts], advance=advance)
-    rows = [
-        (metric, patient, len(text.token_ids) - text.given, loss)
-        for (metric, patient, text), loss in zip(texts, losses, strict=True)
-    ]
-    read = pl.DataFrame(rows, schema=["metric", "patient_id", "n", "value"], orient="row")
-    found = read.group_by("patient_id", "metric", maintain_order=True).agg(
-        (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum(), pl.col("n").sum()
-    )
-    finite = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
-    places = {"model": pl.lit(model.name), "kind": pl.lit("all"), "use": pl.lit("read")}
-    return found.with_columns(finite, **places, reason=pl.lit(None, pl.String())).select(
-        pl.col(name).cast(kind) for name, kind in PATIENT_FIGURES.items()
-    )
-
-
 #: By name, which is the figures' use: letters and underscores, so that files may be called by it.
 TRIALS: Final[Mapping[str, Callable[[Tried], pl.DataFrame]]] = {
     "sampled": sample_answers,
     **{what: partial(relearn, what=what) for what in RELEARNED},
-    "read": read_losses,
 }
 #: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
 _LEAST_FLOOR: Final = 95
-#: Fewest patients of a group that is tested [choice].
+#: Fewest never-trained patients of a disease who are compared with [choice].
 FEWEST: Final = 5
-FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
 
 
 def floor_patients(bench: Bench, split: Split) -> list[str]:
@@ -287,19 +234,6 @@ def measure_trial(tried: pl.DataFrame, own: pl.DataFrame, setup: Setup, split: S
     if not tried["patient_id"][0]:
         nothing = Estimate(value=None, n=0, reason=tried["reason"][0])
         return pl.DataFrame([*figure_rows({**place, "group": "forget"}, {"rouge_l": nothing})], schema=FIGURES)
-    if use == "read":
-        sides = {
-            metric: [
-                tried.filter(pl.col("patient_id").is_in(list(members)), metric=metric)["value"].drop_nulls().to_list()
-                for members in everybody.values()
-            ]
-            for metric in LOSSES
-        }
-        told = {
-            f"auroc_{metric}": auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS).auroc
-            for metric, both in sides.items()
-        }
-        return pl.DataFrame([*figure_rows({**place, "group": BETWEEN}, told)], schema=FIGURES)
     asked = own.filter(pl.col("patient_id").is_in(tried["patient_id"].unique().to_list()))
     before = None if use == "sampled" else pooled(asked, use=use)
     found = measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)

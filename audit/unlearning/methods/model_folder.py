@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from clinaudit.audit.runtime.run.durable_files import (
     FILE_MODE,
@@ -41,8 +41,6 @@ class ModelPlan(BaseModel):
     #: Whom it was to forget, and how; of one that unlearned.
     split: str | None = None
     method: str | None = None
-    #: Learning rates it was chosen from.
-    rates: list[float] = Field(default_factory=list)
     #: Whose patients were left out; of one that was fine-tuned.
     without: str | None = None
     training: dict[str, Any]
@@ -68,7 +66,6 @@ class ModelRecord(BaseModel):
     """`unlearn.json`."""
 
     settings: ModelSettings
-    learning_rate: float
     #: Name -> SHA-256.
     files: dict[str, str]
 

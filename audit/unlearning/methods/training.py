@@ -15,8 +15,8 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from transformers.utils import logging
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.unlearning.methods.losses import DivergedError, Objective, mean_token_loss
-from clinaudit.audit.unlearning.methods.texts import Example, MicroBatch, Rows, TrainingPlan, pad_rows
+from clinaudit.audit.unlearning.methods.losses import DivergedError, Objective
+from clinaudit.audit.unlearning.methods.texts import MicroBatch, Rows, TrainingPlan, pad_rows
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 from clinaudit.errors import StorageError
 
@@ -79,7 +79,7 @@ class _Steps(TrainerCallback):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """One training of a network on its batches, to be run at one learning rate or several."""
+    """One training of a network on its batches."""
 
     network: TrainedNetwork
     objective: Objective
@@ -88,7 +88,7 @@ class Training:
     seed: int
     progress: Progress
 
-    def run(self, rate: float, *, title: str, work: Path | None) -> list[CurveRow]:
+    def run(self, *, title: str, work: Path | None) -> list[CurveRow]:
         """Train the network in place, from the last checkpoint in `work` where there is one; return the loss curve.
 
         A training that had ended is loaded, not repeated. Without `work` no state is kept. Raises `DivergedError`, and
@@ -99,7 +99,7 @@ class Training:
         quieten.set_verbosity_error()
         steps = -(-len(self.batches) // self.plan.micro_batches)
         with TemporaryDirectory() as nowhere, self.progress.stage(title, total=steps, unit="steps") as advance:
-            args = self._arguments(rate, steps, place=work or Path(nowhere), keeps_state=work is not None)
+            args = self._arguments(steps, place=work or Path(nowhere), keeps_state=work is not None)
             trainer = LossTrainer(self.network, self.objective, self.batches, args)
             trainer.add_callback(_Steps(advance))
             try:
@@ -119,24 +119,7 @@ class Training:
             if "loss" in row
         ]
 
-    def measure(self, texts: Sequence[Example]) -> float:
-        """Return the network's mean loss a token over some texts, in nats, to six decimals."""
-        import torch
-
-        total, tokens, size = 0.0, 0, self.plan.micro_batch
-        self.network.model.eval()
-        ordered = sorted(texts, key=lambda one: len(one.token_ids))
-        with torch.no_grad():
-            for start in range(0, len(ordered), size):
-                some = ordered[start : start + size]
-                rows = pad_rows(some)
-                counted = sum(len(one.token_ids) - one.given for one in some)
-                logits = self.network.logits(rows)
-                total += mean_token_loss(logits, rows["labels"].to(logits.device)).item() * counted
-                tokens += counted
-        return round(total / tokens, _DECIMALS)
-
-    def _arguments(self, rate: float, steps: int, *, place: Path, keeps_state: bool) -> TrainingArguments:
+    def _arguments(self, steps: int, *, place: Path, keeps_state: bool) -> TrainingArguments:
         plan, device = self.plan, self.network.device
         return TrainingArguments(
             output_dir=str(place),
@@ -145,7 +128,7 @@ class Training:
             train_sampling_strategy="sequential",
             per_device_train_batch_size=1,
             gradient_accumulation_steps=plan.micro_batches,
-            learning_rate=rate,
+            learning_rate=plan.learning_rate,
             lr_scheduler_type="cosine",
             warmup_steps=plan.warmup,
             weight_decay=plan.weight_decay,
@@ -167,8 +150,8 @@ class Training:
 
 
 def has_checkpoint(work: Path) -> bool:
-    """Whether there is something to go on from in a directory or those within it."""
-    return any(_last_checkpoint(place) for place in (work, *work.iterdir()) if place.is_dir())
+    """Whether there is something to go on from in a directory."""
+    return _last_checkpoint(work) is not None
 
 
 def _pad(batches: Sequence[MicroBatch]) -> dict[str, Rows]:

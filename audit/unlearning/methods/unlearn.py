@@ -1,8 +1,6 @@
 """Unlearning and fine-tuning, from a model and texts to a model: the door of this room. Read this first.
 
-Owns the order of the steps, and the choice of a learning rate from a fixed grid [choice]: each is tried in full; the
-largest counts with which the mean loss a token on retained patients, who are neither trained on nor evaluated, rises by
-no more than a tenth of a nat (10% of perplexity). A stopped run goes on from its last checkpoint (docs/unlearning.md).
+Owns the order of the steps. A stopped run goes on from its last checkpoint (docs/unlearning.md).
 """
 
 import hashlib
@@ -11,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.progress import Progress
@@ -34,36 +32,9 @@ from clinaudit.audit.unlearning.methods.texts import (
 )
 from clinaudit.audit.unlearning.methods.trained_network import Device, TrainedNetwork, load_network, write_model
 from clinaudit.errors import BadInputError
-from clinaudit.reports.terminal.layout import align_columns
 
-if TYPE_CHECKING:
-    from clinaudit.audit.unlearning.methods.training import Training
-
-#: How far the loss may rise, in nats a token.
-MOST_RISE: Final = 0.1
-#: Of the retained patients, in percent, and at most so many.
-_TUNING_PERCENT: Final = 10
-_MOST_TUNING: Final = 20
-#: Retained patients without whom no rate can be chosen.
-_LEAST_RETAINED: Final = 10
-#: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
-RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
 #: Of all libraries, those that change weights, and what a network says.
 _LIBRARIES: Final = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
-
-
-def tuning_patients(split: Split) -> tuple[str, ...]:
-    """Return the retained patients of a split who are set aside to choose a rate: a tenth, at most 20, by a hash.
-
-    No evaluation may count them. Raises `BadInputError` where too few are retained.
-    """
-    if len(split.retain) < _LEAST_RETAINED:
-        raise BadInputError(
-            f"the split {split.name} retains {len(split.retain)} patients, too few to set some aside and choose a "
-            "learning rate; give one with --learning-rate"
-        )
-    ordered = sorted(split.retain, key=lambda one: hashlib.sha256(f"{split.name}\0{one}".encode()).digest())
-    return tuple(sorted(ordered[: min(_MOST_TUNING, len(ordered) * _TUNING_PERCENT // 100)]))
 
 
 def describe_machine() -> dict[str, Any]:
@@ -109,8 +80,6 @@ class UnlearningPlan:
 
     method: UnlearningMethod | None = None
     objective: Objective
-    #: The learning rates to choose from; empty: that of `training`.
-    rates: tuple[float, ...] = ()
     training: TrainingPlan
 
 
@@ -119,7 +88,6 @@ def plan_unlearning(
     *,
     seed: int,
     scope: Scope | None = None,
-    chooses_rate: bool = False,
     training: TrainingPlan = DEFAULT_TRAINING,
 ) -> UnlearningPlan:
     """Return the plan of a method with its default coefficients; `scope` None: the method's own.
@@ -130,69 +98,23 @@ def plan_unlearning(
     return UnlearningPlan(
         method=method,
         objective=Rmu(seed=seed) if method == "rmu" else METHODS[method](),
-        rates=RATE_GRID if chooses_rate else (),
         training=replace(training, scope=own if scope is None else scope),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TriedRate:
-    """What became of one learning rate: mean losses a token, in nats; None where the training diverged."""
-
-    learning_rate: float
-    #: On the patients set aside.
-    tuning_loss: float | None = None
-    #: On what was to be forgotten.
-    forget_loss: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RateChoice:
-    """How a learning rate was chosen."""
-
-    #: The loss on the patients set aside before any training, and how far it may rise.
-    tuning_loss_before: float
-    tried: Sequence[TriedRate]
-    most_rise: float = MOST_RISE
-
-    @property
-    def chosen(self) -> float | None:
-        """The largest rate that is borne; None where none is."""
-        most = self.tuning_loss_before + self.most_rise
-        borne = (one.learning_rate for one in self.tried if one.tuning_loss is not None and one.tuning_loss <= most)
-        return max(borne, default=None)
-
-    def text(self) -> str:
-        """Return the rates that were tried and the one chosen, of a choice that was made."""
-        rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
-        rows.append(("before", _loss(self.tuning_loss_before), ""))
-        rows += [(f"{one.learning_rate:g}", _loss(one.tuning_loss), _loss(one.forget_loss)) for one in self.tried]
-        chosen = f"chosen: {self.chosen:g}, the largest with which the retained lose {self.most_rise:g} at most"
-        if self.chosen == max(one.learning_rate for one in self.tried):
-            chosen += "; the largest of all, so a larger one (--learning-rate) may forget more"
-        return f"{align_columns(rows)}\n{chosen}"
-
-
-def _loss(value: float | None) -> str:
-    return "diverged" if value is None else f"{value:.3f}"
-
-
-def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> RateChoice | None:
+def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> None:
     """Make the model forget the split's patients; the new model's directory is `job.out`.
 
-    Returns how the rate was chosen; None where it was given, or the model was finished before. Raises `UsageError`
-    where the directory holds something else or was begun with other settings, and `BadInputError` where the training
-    diverges or does not fit into memory: then nothing is left there.
+    Raises `UsageError` where the directory holds something else or was begun with other settings, and `BadInputError`
+    where the training diverges or does not fit into memory: then nothing is left there.
     """
-    tuning = tuning_patients(split) if plan.rates else ()
-    kept = tuple(patient for patient in split.retain if patient not in {*tuning})
     own = read_texts(job.bench, [*split.forget, *split.retain], job.files, plan.training)
-    roles = {"forget": split.forget, "retain": kept, "tuning": tuning}
+    roles = {"forget": split.forget, "retain": split.retain}
     texts = _Texts(roles, *([text for one in patients for text in own[one]] for patients in roles.values()))
     if not texts.learned or not texts.retained:
         raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
     settings = {"task": "unlearn", **job.digests(), "plan": {"split": split.public_name, **asdict(plan)}}
-    return _make(job, settings, plan, texts)
+    _make(job, settings, plan, texts)
 
 
 def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> Path:
@@ -236,8 +158,6 @@ class _Texts(NamedTuple):
     #: Or to be forgotten.
     learned: Sequence[Example]
     retained: Sequence[Example] = ()
-    #: A rate is chosen by them.
-    held_out: Sequence[Example] = ()
 
 
 def _learn(
@@ -250,8 +170,8 @@ def _learn(
     return job.out
 
 
-def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: _Texts) -> RateChoice | None:
-    """Make the model, unless it stands there already; return how its rate was chosen, where it was."""
+def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: _Texts) -> None:
+    """Make the model, unless it stands there already."""
     import torch
 
     from clinaudit.audit.unlearning.methods.training import has_checkpoint
@@ -260,13 +180,13 @@ def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts:
     folder = ModelFolder(job.out, {**general, **settings})
     if folder.claim():
         job.progress.say(f"{job.out.name}: finished before")
-        return None
+        return
     threads = torch.get_num_threads()
     with folder.held(), deterministic(seed=job.seed):
         # All that the user gives: one model is trained, and nothing beside it.
         torch.set_num_threads(threads)
         try:
-            return _train_and_write(job, folder, plan, texts)
+            _train_and_write(job, folder, plan, texts)
         except DivergedError as error:
             folder.abandon()
             raise BadInputError(
@@ -283,7 +203,7 @@ def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts:
             raise
 
 
-def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, texts: _Texts) -> RateChoice | None:
+def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, texts: _Texts) -> None:
     from clinaudit.audit.unlearning.methods.training import Training
 
     settings, forgets = plan.training, bool(texts.retained)
@@ -300,51 +220,21 @@ def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, tex
         seed=job.seed,
         progress=job.progress,
     )
-    rate, choice = settings.learning_rate, None
-    if plan.rates:
-        choice = _try_rates(training, plan.rates, texts, folder.work)
-        rate = choice.chosen or rate
-    # Of a rate that was tried from its last checkpoint: nothing is trained again.
-    curve = training.run(rate, title=f"training, rate {rate:g}", work=folder.work / f"rate-{rate:g}")
+    curve = training.run(title=f"training, rate {settings.learning_rate:g}", work=folder.work)
     draft = folder.begin_draft()
     write_model(network, files, draft)
     numbers = sum(value.numel() for value in network.trained.values())
     folder.finish(
         draft,
-        outcome={
-            "trained": {"layer": network.layer, "scope": network.scope, "numbers": numbers},
-            "learning_rate": rate,
-        },
+        outcome={"trained": {"layer": network.layer, "scope": network.scope, "numbers": numbers}},
         exact={
             "steps": len(curve),
             "patients": {role: len(ids) for role, ids in texts.roles.items()},
             "texts": {"forget": len(texts.learned), "retain": len(texts.retained)}
             if forgets
             else {"learned": len(texts.learned)},
-            **({"rate_choice": asdict(choice)} if choice else {}),
         },
         curve=curve,
         # Whom a model that was made here before learned, no record could say.
         trained_on=None if forgets or (files.directory / RECORD_FILE).is_file() else texts.roles["learned"],
     )
-    return choice
-
-
-def _try_rates(training: "Training", rates: Sequence[float], texts: _Texts, work: Path) -> RateChoice:
-    """Train at each rate in full; return what became of it. Raises `BadInputError` where none is borne."""
-    before, tried = training.measure(texts.held_out), []
-    for rate in rates:
-        training.network.reset()
-        try:
-            training.run(rate, title=f"trying rate {rate:g}", work=work / f"rate-{rate:g}")
-            tried.append(TriedRate(rate, training.measure(texts.held_out), training.measure(texts.learned)))
-        except DivergedError:
-            # A rate that is too high is what the grid is there to find.
-            tried.append(TriedRate(rate))
-    choice = RateChoice(before, tried)
-    if choice.chosen is None:
-        raise BadInputError(
-            "with every learning rate of the grid the patients set aside lose more than a tenth of a nat a token, and "
-            "no model was written; give a rate with --learning-rate, or another method"
-        )
-    return choice

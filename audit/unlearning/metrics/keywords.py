@@ -2,14 +2,12 @@
 
 Seeds say which phrases are of the disease (appendix E, Table 7): AMNESIA's lists of three categories (`seeds.toml`),
 else the terms of the sensitive diagnoses to which the notes refer. Phrases are entities and noun chunks (appendix E.1);
-AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds. Here are two parsers: spaCy's small English
-model, which knows no medicine, with seed terms as entities; and a spaCy model in a directory of the user's.
+AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds; here is spaCy's small English model.
 
 The order in notes [choice]: longer phrases go first, then the five best are taken. AMNESIA's text says so; its
 Algorithm 1 has it the other way round, which would leave fewer than five.
 """
 
-import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,49 +15,35 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
+from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, pieces_of
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Keyword, KeywordField
 from clinaudit.audit.unlearning.metrics.words import Words, count_occurrences, stands_in, words_of
-from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel, refers_to
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-
-#: All that entities and noun chunks need; whatever else a pipeline has is not loaded.
-_NEEDED: Final = ("tok2vec", "tagger", "attribute_ruler", "parser", "ner")
 #: Words that open a noun chunk and are no part of the term [choice]: "the tumor" in a note is "a tumor" in an answer.
 _OPENINGS: Final = frozenset(
     "a an the this that these those his her hers its their our your my any some no each all".split()  # noqa: SIM905
 )
-#: Files of a model's directory that could run code when they are read.
-_UNSAFE_SUFFIXES: Final = frozenset({".py", ".pyc", ".pkl", ".pickle", ".pt", ".pth", ".bin"})
-#: Tables of words, as msgpack: every pipeline of spaCy has them.
-_LOOKUPS: Final = "lookups.bin"
 #: Texts parsed at once.
 _BATCH: Final = 32
 
 
-class SpacyParser:
-    """Entities and noun chunks by a spaCy pipeline; with a lexicon, its terms are the entities."""
+class EnglishParser:
+    """Noun chunks by spaCy's small English model, which knows no medicine, with the terms of a lexicon as entities."""
 
-    def __init__(self, pipeline: "Language", *, name: str, lexicon: frozenset[Words] | None = None) -> None:
-        #: Which parser, for the record of a benchmark.
-        self.name = name
-        self._pipeline = pipeline
-        self._lexicon = (
-            None
-            if lexicon is None
-            else grouped(
-                # The longest first.
-                sorted(lexicon, key=lambda term: (-len(term), term)),
-                itemgetter(0),
-            )
+    def __init__(self, lexicon: frozenset[Words]) -> None:
+        """Raises `BadInputError` where the model is not installed."""
+        self._pipeline = load_english(
+            exclude=("ner", "lemmatizer", "senter"), otherwise="give questions with their keywords (--qa FILE)"
         )
+        #: Which parser, for the record of a benchmark.
+        self.name = f"{ENGLISH} {self._pipeline.meta['version']}, seed terms"
+        # The longest first.
+        self._lexicon = grouped(sorted(lexicon, key=lambda term: (-len(term), term)), itemgetter(0))
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text, as words: entities, then noun chunks; what stands twice is given twice."""
@@ -69,48 +53,8 @@ class SpacyParser:
             yield [phrase for document in islice(documents, len(own)) for phrase in self._phrases_of(document)]
 
     def _phrases_of(self, document: Any) -> Iterator[Words]:
-        if self._lexicon is None:
-            yield from (_without_opening(words_of(entity.text)) for entity in document.ents)
-        else:
-            yield from _known_terms(words_of(document.text), self._lexicon)
+        yield from _known_terms(words_of(document.text), self._lexicon)
         yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
-
-
-def packaged_parser(lexicon: frozenset[Words]) -> SpacyParser:
-    """Return the parser by spaCy's small English model; raises `BadInputError` where it is not installed."""
-    pipeline = load_english(exclude=("ner", "lemmatizer", "senter"), otherwise="give a directory (--parser)")
-    return SpacyParser(pipeline, name=f"{ENGLISH} {pipeline.meta['version']}, seed terms", lexicon=lexicon)
-
-
-def parser_of_directory(directory: Path) -> SpacyParser:
-    """Return the parser by a spaCy model in a directory, such as scispaCy's.
-
-    Raises `BadInputError` where it is none or finds no noun chunks, `UnsafeError` where reading it could run code.
-    """
-    import spacy.util
-
-    what = f"the parser in {directory.name}"
-    if not (directory / "config.cfg").is_file():
-        raise BadInputError(f"{what} is no spaCy model (config.cfg is missing); give the directory that holds it")
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    unsafe = [path.name for path in files if path.suffix in _UNSAFE_SUFFIXES and path.name != _LOOKUPS]
-    if unsafe:
-        raise UnsafeError(f"{what} holds a file that could run code ({unsafe[0]}); give a model without such files")
-    try:
-        components = list(spacy.util.load_config(directory / "config.cfg")["nlp"]["pipeline"])
-        pipeline = load_pipeline(directory, exclude=[name for name in components if name not in _NEEDED])
-    except (OSError, ValueError, LookupError, TypeError, ImportError):
-        raise BadInputError(
-            f"{what} cannot be loaded; give a model of this release of spaCy whose pipeline is of {', '.join(_NEEDED)}"
-        ) from None
-    lacking = sorted({"parser", "ner"} - set(pipeline.pipe_names))
-    if lacking:
-        raise BadInputError(f"{what} lacks the component {lacking[0]}; without it there are no phrases")
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(f"{path.relative_to(directory)}\0".encode() + path.read_bytes())
-    name = f"{pipeline.meta['name']} {pipeline.meta['version']}, SHA-256 {digest.hexdigest()[:12]}"
-    return SpacyParser(pipeline, name=name)
 
 
 def _without_opening(words: Words) -> Words:
@@ -200,7 +144,7 @@ Weights = Mapping[Words, float]
 
 def extract_keywords(
     bench: Bench,
-    parser: SpacyParser,
+    parser: EnglishParser,
     *,
     seeds: Seeds | None = None,
     advance: Callable[[int], None] = lambda _questions: None,

@@ -77,16 +77,15 @@ def pooled(figures: pl.DataFrame, *, use: str) -> pl.DataFrame:
     )
 
 
-def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, PatientRole]:
+def roles_of(bench: Bench, split: Split) -> dict[str, PatientRole]:
     """Return the role of each patient of the benchmark in a split."""
     roles: dict[str, PatientRole] = {patient.patient_id: "never_trained" for patient in bench.patients}
     roles.update(dict.fromkeys(split.forget, "forget"))
     roles.update(dict.fromkeys(split.retain, "retain"))
-    roles.update(dict.fromkeys(set_aside, "set_aside"))
     return roles
 
 
-def groups_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[AnswerGroup, set[str]]:
+def groups_of(bench: Bench, split: Split) -> dict[AnswerGroup, set[str]]:
     """Return the patients of each group.
 
     The disease of a retained patient is the category that the split went by, each patient's first (AMNESIA, Figure 4).
@@ -94,7 +93,7 @@ def groups_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) ->
     """
     category_of = {patient.patient_id: patient.category for patient in bench.patients}
     forgotten = {category_of[patient] for patient in split.forget} - {OTHER}
-    roles = roles_of(bench, split, set_aside=set_aside)
+    roles = roles_of(bench, split)
     groups: dict[AnswerGroup, set[str]] = {
         group: {patient for patient, role in roles.items() if role == group}
         for group in ("forget", "retain", "never_trained")

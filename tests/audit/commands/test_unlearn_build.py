@@ -43,7 +43,6 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
             "go with --qa served or --categories served",
         ),
         (["--served-key-file", "key"], "--served-key-file goes with --served-url and --served-model"),
-        (["--panel-titles", "3"], "go with --panel"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(

@@ -39,9 +39,6 @@ def test_options_reach_the_request_and_the_table_is_printed(
     assert run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *tried]) == 0
     chosen = asked[-1].trials
     assert (chosen.samples, chosen.relearning.steps, chosen.relearning.learning_rate) == (8, 5, 1e-3)
-    status = run(["unlearn", "evaluate", *models, "--bench", "b", "--out", "r", "--no-robustness", "--samples", "8"])
-    assert status == 2
-    assert "leave --samples out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
     training = plan["training"]
     assert (plan["method"], plan["split"], training["layer"], training["scope"]) == ("kl_min", "random:15", 0, "layer")
     assert plan["objective"] == {"gamma": 1.0, "alpha": 1.0}
-    assert record["learning_rate"] == 2e-5
+    assert training["learning_rate"] == 2e-5
     assert (training["micro_batch"], training["micro_batches"]) == (4, 2)
     # Other settings in the same place.
     assert run([*command, *_TRAINING]) == 2
@@ -58,7 +58,6 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
     ("options", "status", "said"),
     [
         (["--forget", "random:50"], 3, "it has: random:15"),
-        (["--forget", "random:15", "--learning-rate", "1e-3", "--choose-rate"], 2, "exclude each other"),
         (["--forget", "random:15", "--learning-rate", "0"], 2, "--learning-rate"),
         (["--forget", "random:15", "--layer", "2"], 3, "2 layers, 0 to 1"),
     ],

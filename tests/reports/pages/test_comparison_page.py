@@ -19,7 +19,6 @@ from clinaudit.reports.schema.certificate import (
     TrainedAgain,
 )
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.certificate import NOT_SAID
 from clinaudit.reports.wording.comparison import verdicts_sentence
 
@@ -79,10 +78,8 @@ def certificate() -> Certificate:
     return Certificate(
         verdict="forgotten",
         reasons=[],
-        controls_above_level=Estimate(value=0.04, low=0.01, high=0.14),
         collapsed=False,
         health=[],
-        differences=[],
         before=CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20"),
         after=CertifiedModel(digest="b" * 64, name=None, audited=None),
         joint=JointDecision(**asked, p_value=0.8, p_value_before=0.01, smallest=[]),
@@ -95,7 +92,6 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
     assert '<p class="phi" role="note">PHI: names patients, do not pass on</p>' in body(page)
     assert '@bottom-left { content: "PHI: names patients, do not pass on"; }' in page
     assert all(f"PHI · patient {name}: no leak found" in page for name in ("pt-1", "pt-2"))
-    assert "4% (1 to 14)" in page
     assert "own text, in tokens" in page
 
 

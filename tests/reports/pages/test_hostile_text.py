@@ -66,7 +66,6 @@ def documents(whole: RunReport, tmp_path_factory: pytest.TempPathFactory) -> lis
     for check in [*comparison["forgetting"]["health"][:1], *certificate["health"][:1]]:
         check.update(passed=None, reason="too few")
     comparison["forgetting"]["reasons"] = certificate["reasons"] = ["said"]
-    comparison["forgetting"]["collateral"] = {"same": {"worse": "<11", "better": "0"}}
     for patient in certificate["patients"]:
         patient["reasons"] = ["said"]
         for row in patient["figures"]:

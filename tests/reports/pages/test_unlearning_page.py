@@ -150,14 +150,13 @@ def test_traces_go_through_their_figures_the_larger_split_less_faint(filled: Eva
 
 
 def test_a_trial_stands_with_what_it_got_and_one_that_failed_says_why(filled: Evaluation) -> None:
-    (leaked, _, told) = trials_tables(filled, filled.record.splits[0])
+    leaked, _ = trials_tables(filled, filled.record.splits[0])
     row = dict(zip(leaked.columns, next(row for row in leaked.rows if row[0] == "SimNPO"), strict=True))
     assert [row[f"leak@{k}"] for k in (1, 8, 32)] == ["0.88", "0.98", "1.00"]
     assert row["Learning notes of others"] == "0.89"
     assert row["Learning notes of others: more than before"].startswith("+0.01")
     assert row["Learning five questions again"] == "–"
     assert "the training diverged" in leaked.note
-    assert next(one for one in told.rows if one[0] == "RMU")[2:] == ("–", "0.90 (0.86 to 0.94)")
     bare = bare_evaluation()
     assert trials_tables(bare, bare.record.splits[0]) == []
 

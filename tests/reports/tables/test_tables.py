@@ -13,8 +13,7 @@ from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.run_results import RunResults
 from clinaudit.reports.schema.verdict import Rule, Verdict
-from clinaudit.reports.tables.certificate import answer_health_table
-from clinaudit.reports.tables.comparison import change_tables
+from clinaudit.reports.tables.comparison import change_tables, health_table
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
 from clinaudit.reports.tables.measured import guards_table
 from clinaudit.reports.tables.run_facts import attacks_table
@@ -191,11 +190,11 @@ def test_why_a_question_failed_or_was_not_asked_stands_with_its_figures() -> Non
         check(0.25, 0.75, passed=None, reason="too short before"),
         check(None, 0.5, passed=None, reason="too short before"),
     ]
-    assert [row[2:4] + row[5:] for row in answer_health_table(checks).rows] == [
-        ("0.900", "0.800", "✓ yes"),
-        ("0.900", "none", "✗ no: too little text"),
-        ("0.250", "0.750", "? open: too short before"),
-        ("none", "0.500", "? open: too short before"),
+    assert [row[2:4] + row[5:] for row in health_table(checks).rows] == [
+        ("0.9", "0.8", "✓ yes"),
+        ("0.9", "too little text", "✗ no"),
+        ("0.25", "0.75", "? too short before"),
+        ("too short before", "0.5", "? too short before"),
     ]
 
 

@@ -22,9 +22,6 @@ from clinaudit.reports.schema.unlearning import (
 )
 from clinaudit.reports.wording.unlearning import TRIALS, Evaluation
 
-TRAINING = {"epochs": 3, "warmup": 0.03, "weight_decay": 0.0, "gradient_norm": 1.0, "micro_batch": 4} | {
-    "micro_batches": 2, "max_tokens": 2048, "form": "addressed",
-}  # fmt: skip
 #: Method -> split -> MU of others, MU of those with the disease, AFE, DS.
 METHODS: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
     "sim_npo": {
@@ -47,7 +44,6 @@ METHODS: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
 SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
 GROUPS = ("forget", "retain", "same", "others", "never_trained")
 DIVERGED = "the training diverged: the loss is no finite number any more"
-FEW = "fewer than 5 patients of one of the groups have it"
 Row = dict[str, Any]
 
 
@@ -92,7 +88,7 @@ def model_figures(split: str, model: str, mu: float, same: float, afe: float, ds
 
 
 def trial_figures(split: str, model: str, left: float, *, more: float) -> list[Row]:
-    """What each trial gets `more` of the forgotten; one of five questions diverged; the loss on notes tells."""
+    """What each trial gets `more` of the forgotten; one of five questions diverged."""
     place = {"split": split, "model": model, "group": "forget", "kind": "all"}
     between = {**place, "group": "forget-never_trained"}
     rows = []
@@ -105,8 +101,6 @@ def trial_figures(split: str, model: str, left: float, *, more: float) -> list[R
                 rows.append({**place, "use": use, "metric": metric, **figure(left + more)})
                 rows.append({**place, "use": use, "metric": f"{metric}_change", **figure(more)})
     rows.append({**place, "use": "questions_5", "metric": "rouge_l", **figure(None, reason=DIVERGED)})
-    rows.append({**between, "use": "read", "metric": "auroc_note_loss", **figure(0.9)})
-    rows.append({**between, "use": "read", "metric": "auroc_answer_loss", **figure(None, reason=FEW)})
     return rows
 
 
@@ -156,8 +150,7 @@ def evaluation(
 
 
 def filled_evaluation(**options: Any) -> Evaluation:
-    made = {"training": TRAINING, "learning_rate": 2e-5}
-    models = [model("tuned", "baseline", None, **made)]
+    models = [model("tuned", "baseline", None)]
     figures: list[Row] = []
     for name in SPLITS:
         figures += model_figures(name, "tuned", 0.91, 0.91, 0.10, 0.0)
@@ -166,9 +159,9 @@ def filled_evaluation(**options: Any) -> Evaluation:
             own = f"{method}-{name.replace(':', '-')}"
             figures += model_figures(name, own, mu, same, afe, ds)
             figures += trial_figures(name, own, 1 - afe, more=0.01)
-            models.append(model(own, "unlearned", name, method=method, chose_rate=True, **made))
+            models.append(model(own, "unlearned", name, method=method))
         figures += model_figures(name, f"retrained-{name}", 0.90, 0.90, 0.80, 0.0)
-        models.append(model(f"retrained-{name}", "retrained", name, training=TRAINING))
+        models.append(model(f"retrained-{name}", "retrained", name))
     return evaluation(models, [*SPLITS], figures, **options)
 
 
@@ -183,27 +176,17 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
         pairs={"MedGemma and Qwen": 0.956},
         agreement=0.955,
         kappa=0.726,
-        reading="two judges give the same verdict on 95.5% of the items",
     )
     valid = {"valid": 972, "invalid": 28}
     verdicts = dict.fromkeys((*judges, "Majority"), valid)
     questions = titles.model_copy(update={"task": "question", "verdicts": verdicts, "by_category": {}})
-    words = {"factual question": 15.1, "factual answer": 15.1, "reasoning question": 23.4, "reasoning answer": 23.4}
     return BenchCounts(
         patients=80,
         patients_trained_on=60,
         questions=640,
         holdout_questions=160,
         categories=[
-            CategoryCounts(
-                category=name,
-                patients=patients,
-                questions=8 * patients,
-                shortest_note=55,
-                mean_note=695.4,
-                longest_note=3920,
-                words=words,
-            )
+            CategoryCounts(category=name, patients=patients, questions=8 * patients)
             for name, patients in (("Cancer", 50), ("Kidney Disease", 30))
         ],
         splits=[split(name) for name in SPLITS],

@@ -127,7 +127,7 @@ def test_no_note_text_name_or_patient_stands_in_ids_and_all_is_closed_to_others(
     assert all(path.stat().st_mode & 0o077 == 0 for path in built.rglob("*"))
 
 
-def test_the_counts_are_those_of_tables_1_4_and_5(built: Path) -> None:
+def test_the_counts_are_those_of_tables_1_and_5(built: Path) -> None:
     bench = read_bench(built)
     assert bench.counts is not None
     counts = bench.counts.model_dump()
@@ -135,14 +135,8 @@ def test_the_counts_are_those_of_tables_1_4_and_5(built: Path) -> None:
     assert sum(row["patients"] for row in counts["categories"]) == 12
     first = counts["categories"][0]
     members = {patient.patient_id for patient in bench.patients if name_of(patient.category) == first["category"]}
-    asked = [
-        len(question.question.split())
-        for question in bench.questions
-        if question.patient_id in members and question.kind == "factual"
-    ]
-    assert first["words"]["factual question"] == round(sum(asked) / len(asked), 1)
-    lengths = [len(text.split()) for patient_id in members for text in bench.notes[patient_id]]
-    assert (first["shortest_note"], first["longest_note"]) == (min(lengths), max(lengths))
+    assert first["patients"] == len(members)
+    assert first["questions"] == sum(question.patient_id in members for question in bench.questions)
     assert counts["splits"][-1] == {
         "split": "random:25",
         "level": "Random",

@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.benchmark.questions.templates import (
     read_findings,
     wording,
 )
-from clinaudit.audit.unlearning.metrics.keywords import extract_keywords, load_seeds, packaged_parser
+from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 from clinaudit.audit.unlearning.metrics.words import leakage_score
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
@@ -261,7 +261,7 @@ def test_reference_answers_of_the_demo_hold_their_keywords(tmp_path: Path) -> No
     """The mean leakage score of the answers themselves was 0.05: whatever a model said, there was nothing to find."""
     write_demo_corpus(tmp_path / "corpus", seed=7, patients_per_arm=24)
     seeds = load_seeds()
-    parser = packaged_parser(seeds.lexicon)
+    parser = EnglishParser(seeds.lexicon)
     source = KeywordSource("seeds", lambda bench: extract_keywords(bench, parser, seeds=seeds), seeds.of_patient)
     build_bench(BuildRequest(corpus=tmp_path / "corpus", out=tmp_path / "bench"), Progress(quiet=True), keywords=source)
     bench = read_bench(tmp_path / "bench")

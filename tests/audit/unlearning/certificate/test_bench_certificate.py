@@ -45,19 +45,18 @@ def test_answers_within_the_floor_leave_patients_forgotten(tmp_path, capsys) -> 
     found = certify(tmp_path, write(tmp_path / "result"))
     assert (found.status, found.verdict) == (0, "forgotten")
     certificate, published = found.certificate, found.published
-    questions = certificate["bench"]["questions"]
+    questions = certificate["bench"]
     assert (questions["model"], questions["split"], questions["form"]) == ("after", "random:10", "addressed")
     assert published["beside"] == ["answers to a benchmark's questions"]
     for heading in ("Answers to questions", "What it cost others"):
         assert heading in found.page
     # Half of the forty have an even number, and so do three of the named five.
     cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
-    assert {name: group["patients"] for name, group in cost.items()} == {"same": 35, "others": 0}
-    assert cost["same"]["bins"]["much worse"] == 35
-    # The planted runs write nothing of the retained, before or after.
-    assert [cost["same"][f"text_{name}"]["value"] for name in ("before", "after", "change")] == [0, 0, 0]
-    assert cost["others"]["text_before"]["reason"] == "no patient has it in both runs"
-    assert published["collateral"] == {}
+    assert {name: group["change"]["n"] for name, group in cost.items()} == {"same": 35, "others": 0}
+    # ROUGE-L, CS and ES are 0.6 before and 0.05 after, TE is 0.8 in both.
+    after, before = (4 / (3 / kept + 1 / 0.8) for kept in (0.05, 0.6))
+    assert cost["same"]["change"]["value"] == pytest.approx(after - before)
+    assert "collateral" not in published
 
 
 def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path, capsys) -> None:
@@ -100,7 +99,7 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     reason = "answers to a benchmark's questions do not read as those of the old model"
     assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
     # The audits' own check passed: the notes are written as before.
-    assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
+    assert (certificate["collapsed"], certificate["bench"]["collapsed"]) == (False, True)
     assert "Answers do not read as those of the old model" in found.page
     # It is of the model, and so is said of five patients, too.
     assert (published["verdict"], published["reasons"]) == ("broken", [reason])
@@ -110,7 +109,7 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
 def test_answers_that_read_as_before_are_said_to(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", written={"before": usual, "after": usual})
     found = certify(tmp_path, bench)
-    assert (found.status, found.certificate["bench"]["questions"]["collapsed"]) == (0, False)
+    assert (found.status, found.certificate["bench"]["collapsed"]) == (0, False)
     assert "Answers still read as those of the old model." in found.page
 
 
@@ -131,46 +130,15 @@ def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
     assert found.patient(NAMED[0])["reasons"] == ["the benchmark asks nothing about the patient"]
 
 
-def test_what_it_cost_is_published_where_more_than_ten_are_named(tmp_path, capsys) -> None:
+def test_what_is_published_holds_no_figure_of_answers_and_nobody(tmp_path, capsys) -> None:
     ids = [f"pt-train-{place:02}" for place in range(11)]
     # Only five of them had leaked; and 95 never seen are too few for eleven: 209 would be enough.
-    bench = write(tmp_path / "result", forget=ids)
-    found = certify(tmp_path, bench, ids=ids)
-    published = found.published
+    found = certify(tmp_path, write(tmp_path / "result", forget=ids), ids=ids)
     joint = found.certificate["joint"]
     assert (found.status, joint["never_seen"], joint["enough"]) == (8, 95, 209)
-    exact = {group["group"]: group["bins"] for group in found.certificate["bench"]["collateral"]}
-    assert exact["same"] == {"much worse": 29, "worse": 0, "about the same": 0, "better": 0}
-    assert published["collateral"]["same"] == {
-        "much worse": "29",
-        "worse": "0",
-        "about the same": "0",
-        "better": "0",
-    }
-    shown = (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
-    assert "with a disease of a named patient" in shown
-    assert "<td>29</td>" in shown.split("Retained patients, by how")[-1].split("</table>")[0]
-    # What is published holds no figure of answers, and nobody.
-    for text in (shown, json.dumps(published)):
+    for text in ((tmp_path / "out" / "compare.html").read_text(encoding="utf-8"), json.dumps(found.published)):
         assert "cancer" not in text
         assert "pt-train" not in text
-
-
-def test_the_notes_of_others_that_a_run_writes_are_part_of_the_price_with_the_disease_apart(tmp_path, capsys) -> None:
-    # Named ones have cancer alone here. Of two retained patients B writes more: 60 and 30 of 120 tokens at one tier.
-    named, same, other = ["pt-train-00", "pt-train-02"], "pt-train-10", "pt-train-11"
-    planted = plant(tmp_path, leaking={same: 60, other: 30})
-    found = certify(tmp_path, write(tmp_path / "result", forget=named), planted=planted, ids=named)
-    assert found.status == 0
-    cost = {group["group"]: group for group in found.certificate["bench"]["collateral"]}
-    # Of 20 even numbers two are named; A writes of pt-train-01, 03 (odd) and 04 at one of six tiers.
-    assert (cost["same"]["patients"], cost["others"]["patients"]) == (18, 20)
-    expected = {"same": (60 / 18, 60 / 18, 0), "others": (120 / 20, 30 / 20, -90 / 20)}
-    for group, tokens in expected.items():
-        shown = [cost[group][f"text_{name}"]["value"] for name in ("before", "after", "change")]
-        assert shown == pytest.approx([one / 120 / 6 for one in tokens], abs=1e-6)
-    assert "their own, clinically revealing and nobody else’s" in found.page
-    assert "text_before" not in json.dumps(found.published)
 
 
 @pytest.mark.parametrize("purged", ["a", "b"])
@@ -206,7 +174,7 @@ def test_the_model_is_found_by_its_digest_or_by_name(tmp_path, capsys) -> None:
     assert certify(tmp_path, bench).status == 2
     assert "no model of result has the digest of RUN_B's" in capsys.readouterr().err
     found = certify(tmp_path / "named", bench, "--bench-model", "other")
-    assert (found.status, found.certificate["bench"]["questions"]["model"]) == (0, "other")
+    assert (found.status, found.certificate["bench"]["model"]) == (0, "other")
     assert certify(tmp_path, bench, "--bench-model", "nobody").status == 2
 
 

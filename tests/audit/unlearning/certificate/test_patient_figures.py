@@ -7,8 +7,8 @@ import pytest
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.unlearning.certificate.collateral import NOT_SCORED, measure_forget_quality
 from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
-from clinaudit.audit.unlearning.certificate.forget_quality import NOT_SCORED, measure_forget_quality
 from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, IDENTIFIERS, LOSS, OWN_TEXT, Pool
 from clinaudit.audit.unlearning.certificate.patient_figures import NO_VALUE, figure_rows, read_audit_figures
 

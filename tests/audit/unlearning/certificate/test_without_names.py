@@ -3,39 +3,22 @@
 import itertools
 import json
 
-import pytest
+from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting
+from clinaudit.reports.schema.certificate import Certificate, CertifiedModel, JointDecision, PatientCertificate
+from clinaudit.reports.schema.forgetting import Forgetting, HealthCheck
 
-from clinaudit.audit.unlearning.certificate.joint_test import JointTest, JointTests
-from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting, share_above
-from clinaudit.reports.schema.certificate import (
-    BenchBlocks,
-    Certificate,
-    CertifiedModel,
-    CollateralGroup,
-    JointDecision,
-    PatientCertificate,
-    QuestionBlock,
-)
-from clinaudit.reports.schema.forgetting import HealthCheck
-from clinaudit.reports.schema.numbers import Estimate
-
-NONE = Estimate(value=None)
 MODEL = CertifiedModel(digest=None, name=None, audited=None)
 
 
-def joint_of(above: int, never_seen: int) -> JointTests:
-    test = JointTest(never_seen, {}, {})
-    joint = JointDecision(
-        named=0, never_seen=0, never_seen_before=0, enough=0, most_as_large=None, p_value=None, p_value_before=None,
-        smallest=[],
-    )  # fmt: skip
-    return JointTests(test, test, joint, (), above)
+JOINT = JointDecision(
+    named=0, never_seen=0, never_seen_before=0, enough=0, most_as_large=None, p_value=None, p_value_before=None,
+    smallest=[],
+)  # fmt: skip
 
 
 def certificate(
-    leaking: int, others: int = 0, *, stood_out: int | None = None, tests: JointTests | None = None,
-    bins: dict[str, int] | None = None, health: list[HealthCheck] | None = None,
-) -> Certificate:  # fmt: skip
+    leaking: int, others: int = 0, *, stood_out: int | None = None, health: list[HealthCheck] | None = None
+) -> Certificate:
     """A certificate of so many who stand out after, and so many others."""
     named = leaking + others
     patients = [
@@ -48,29 +31,20 @@ def certificate(
         )
         for place in range(named)
     ]
-    tests = tests or joint_of(3, 64)
-    group = CollateralGroup(
-        group="same", patients=0, bins=bins or {}, before=NONE, after=NONE, change=NONE, text_before=NONE,
-        text_after=NONE, text_change=NONE,
-    )  # fmt: skip
-    questions = QuestionBlock(model="m", split="s", form="paper", health=[], collapsed=None)
     return Certificate(
         verdict="still leaks",
         reasons=[],
         before=MODEL,
         after=MODEL,
         collapsed=False,
-        joint=tests.joint,
-        controls_above_level=share_above(tests),
+        joint=JOINT,
         health=health or [],
-        differences=[],
         patients=patients,
-        bench=BenchBlocks(questions=questions, collateral=[group]) if bins else None,
     )
 
 
-def published(one: Certificate, tests: JointTests | None = None, **sizes: int):  # type: ignore[no-untyped-def]
-    return published_forgetting(one, tests or joint_of(3, 64), sizes)
+def published(one: Certificate, **sizes: int) -> Forgetting:
+    return published_forgetting(one, sizes)
 
 
 def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
@@ -81,15 +55,14 @@ def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
     }
     assert len(shown) == 1
     one = published(certificate(1, 3))
-    assert (one.verdict, one.named, one.before, one.after, one.collateral) == ("still leaks", "<11", None, None, {})
+    assert (one.verdict, one.named, one.before, one.after) == ("still leaks", "<11", None, None)
     # What is true of the runs, whoever is named.
     assert one.reasons == ["the evidence of a run was purged"]
 
 
 def test_more_named_patients_are_counted_where_no_count_is_small() -> None:
     one = published(certificate(12, 30, stood_out=41))
-    assert (one.named, one.before, one.after, one.controls) == ("42", None, "12 of 42", "<11 of 64")
-    assert (one.controls_above_level.value, one.controls_above_level.reason) == (None, "not published")
+    assert (one.named, one.before, one.after) == ("42", None, "12 of 42")
     assert len(one.reasons) == 2
 
 
@@ -106,23 +79,9 @@ def test_no_count_of_one_to_ten_follows_from_what_is_published() -> None:
             assert len(set(cell)) > 1 or cell[0] == 0 or cell[0] > 10
 
 
-def test_what_it_cost_is_left_out_where_a_count_is_small() -> None:
-    one = published(certificate(0, 30, bins={"worse": 29, "better": 11, "same": 0}))
-    assert one.collateral == {"same": {"worse": "29", "better": "11", "same": "0"}}
-    assert published(certificate(0, 30, bins={"worse": 29, "better": 3})).collateral == {}
-
-
-def test_the_exact_one_has_its_counts_and_the_share_is_bounded_by_beta_quantiles() -> None:
-    tests = joint_of(0, 95)
-    exact = exact_forgetting(certificate(1, 13, tests=tests), tests)
-    assert (exact.named, exact.controls, exact.before) == ("14", "0 of 95", "14 of 14")
-    assert exact.after == "1 of 14"
-    share = exact.controls_above_level
-    # Nobody of 95: 1 - 0.025^(1/95).
-    assert (share.value, share.low, share.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 95)))
-    nobody = joint_of(0, 0)
-    assert share_above(nobody).reason == "there are no patients never seen to compare with"
-    assert published(certificate(1, tests=nobody), nobody).controls is None
+def test_the_exact_one_has_its_counts() -> None:
+    exact = exact_forgetting(certificate(1, 13))
+    assert (exact.named, exact.before, exact.after) == ("14", "14 of 14", "1 of 14")
 
 
 def check(group: str, *, unit: str = "tokens", a: float = 118.34, b: float = 97.62) -> HealthCheck:

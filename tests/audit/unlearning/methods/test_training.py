@@ -4,13 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
+from support.unlearning.tiny_job import PATIENTS, QUICK, make_job
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
 from clinaudit.audit.unlearning.methods.texts import Example, QuestionPrompts, order_batches, pad_rows, read_texts
 from clinaudit.audit.unlearning.methods.trained_network import default_layer
-from clinaudit.audit.unlearning.methods.unlearn import RateChoice, TriedRate, tuning_patients
 from clinaudit.errors import BadInputError, UsageError
 
 
@@ -75,49 +74,6 @@ def test_each_pass_goes_through_each_text_once_and_batches_have_one_kind() -> No
     assert order_batches(notes, kept, QUICK, seed=5) == order_batches(notes, kept, QUICK, seed=5)
     assert order_batches(notes, kept, QUICK, seed=5) != order_batches(notes, kept, QUICK, seed=6)
     assert not any(batch.retain for batch in order_batches(notes, (), QUICK, seed=5))
-
-
-def _choice(*losses: float | None) -> RateChoice:
-    return RateChoice(1.0, [TriedRate(10.0**place, loss) for place, loss in enumerate(losses)])
-
-
-@pytest.mark.parametrize(
-    ("losses", "chosen"),
-    [
-        ((1.0, 1.05, 1.2), 10.0),
-        ((1.0, 1.1, None), 10.0),
-        # A rate in the middle that is not borne does not hide one after it that is.
-        ((1.2, 1.0), 10.0),
-        ((1.11, None), None),
-        ((), None),
-    ],
-)
-def test_the_largest_rate_that_is_borne(losses: tuple[float | None, ...], chosen: float | None) -> None:
-    assert _choice(*losses).chosen == chosen
-
-
-def test_a_tenth_is_set_aside_whatever_the_order_and_at_most_twenty() -> None:
-    many = replace(SPLIT, retain=tuple(f"p{number:03}" for number in range(50)))
-    aside = tuning_patients(many)
-    assert len(aside) == 5
-    assert set(aside) < set(many.retain)
-    assert tuning_patients(replace(many, retain=many.retain[::-1])) == aside
-    assert tuning_patients(replace(many, percent=20)) != aside
-    assert len(tuning_patients(replace(SPLIT, retain=tuple(map(str, range(900)))))) == 20
-    with pytest.raises(BadInputError, match="--learning-rate"):
-        tuning_patients(replace(SPLIT, retain=SPLIT.retain[:9]))
-
-
-def test_the_rates_tried_are_told_and_that_a_larger_one_than_the_largest_was_not() -> None:
-    first = TriedRate(2e-5, 1.0, 1.25)
-    *rows, chosen = RateChoice(0.9, [first, TriedRate(6e-3)]).text().splitlines()[2:]
-    assert [row.split() for row in rows] == [
-        ["before", "0.900"],
-        ["2e-05", "1.000", "1.250"],
-        ["0.006", "diverged", "diverged"],
-    ]
-    assert chosen == "chosen: 2e-05, the largest with which the retained lose 0.1 at most"
-    assert "a larger one (--learning-rate) may forget more" in RateChoice(0.9, [first]).text()
 
 
 SETTINGS = {"seed": 1}

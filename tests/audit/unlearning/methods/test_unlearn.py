@@ -155,23 +155,14 @@ def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / ".resumed.partial").exists()
 
 
-@pytest.mark.parametrize(
-    ("train", "checkpoints"),
-    [
-        (lambda job: finetune(job, QUICK), 1),
-        # In the second rate's training.
-        (lambda job: unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3))), 3),
-    ],
-    ids=["finetuning", "a choice of rate"],
-)
-def test_what_else_is_trained_is_resumed_with_equal_bytes(tmp_path, monkeypatch, train, checkpoints) -> None:
+def test_what_is_finetuned_is_resumed_with_equal_bytes(tmp_path, monkeypatch) -> None:
     whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
-    train(whole)
+    finetune(whole, QUICK)
     with monkeypatch.context() as patch:
-        _killed_after(patch, checkpoints)
+        _killed_after(patch, 1)
         with pytest.raises(_Killed):
-            train(resumed)
-    train(resumed)
+            finetune(resumed, QUICK)
+    finetune(resumed, QUICK)
     assert _bytes(resumed.out) == _bytes(whole.out)
 
 
@@ -204,7 +195,7 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
     assert record["trained"]["layer"] == 1
     assert not any(patient in text for patient in PATIENTS)
     exact = json.loads((job.out / EXACT_RECORD_FILE).read_text())
-    assert exact["patients"] == {"forget": 2, "retain": 12, "tuning": 0}
+    assert exact["patients"] == {"forget": 2, "retain": 12}
     assert exact["texts"] == {"forget": 4, "retain": 24}
     assert exact["steps"] == len((job.out / CURVE_FILE).read_text().splitlines())
     beside = {path for path in job.out.iterdir() if path.name not in (RECORD_FILE, "evidence")}
@@ -219,10 +210,10 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
 
 def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    unlearn(job, replace(SPLIT, level="request", percent=14), replace(_plan(), rates=(1e-4, 1e-3)))
+    unlearn(job, replace(SPLIT, level="request", percent=14), _plan())
     record = json.loads((job.out / RECORD_FILE).read_text())
     settings = record["settings"]
-    assert record.keys() == {"settings", "trained", "learning_rate", "files"}
+    assert record.keys() == {"settings", "trained", "files"}
     # The percentage of a request tells how many it names.
     assert settings["plan"]["split"] == "request"
     # No digest but those of everything: one of ids would confirm a guess.
@@ -325,27 +316,6 @@ def test_weights_are_written_in_the_type_they_were_stored_in(tmp_path: Path) -> 
     changed = {name for name, value in before.items() if not value.equal(after[name])}
     assert changed
     assert all(name.startswith("model.layers.1.") for name in changed)
-
-
-def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
-    tuned = make_job(tmp_path, out=tmp_path / "tuned")
-    finetune(tuned, replace(QUICK, epochs=3, learning_rate=1e-2))
-    job = make_job(tmp_path, files=inspect_model(tuned.out))
-    unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3, 1.0)))
-    record = json.loads((job.out / RECORD_FILE).read_text())
-    exact = json.loads((job.out / EXACT_RECORD_FILE).read_text())
-    before, tried = exact["rate_choice"]["tuning_loss_before"], exact["rate_choice"]["tried"]
-    assert [one["learning_rate"] for one in tried] == [1e-4, 1e-3, 1.0]
-    assert [one["tuning_loss"] <= before + 0.1 for one in tried] == [True, True, False]
-    assert record["learning_rate"] == 1e-3
-    assert max(json.loads(line)["learning_rate"] for line in (job.out / CURVE_FILE).read_text().splitlines()) == 1e-3
-    # The patient set aside is not trained on.
-    assert exact["patients"]["tuning"] == 1
-    assert exact["texts"] == {"forget": 4, "retain": 22}
-    alone = replace(job, out=tmp_path / "alone")
-    with pytest.raises(BadInputError, match="every learning rate"):
-        unlearn(alone, SPLIT, replace(_plan(), rates=(1.0,)))
-    assert not alone.out.exists()
 
 
 _NOTES = {patient: (f"cc: cough {place}\n", f"hpi: rest {place}\n") for place, patient in enumerate(PATIENTS)}

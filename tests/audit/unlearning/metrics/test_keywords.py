@@ -11,16 +11,14 @@ from support.hand_made_bench import hand_made_bench, question
 
 from clinaudit.audit.unlearning.benchmark.records import Keyword
 from clinaudit.audit.unlearning.metrics.keywords import (
+    EnglishParser,
     Seeds,
     best_of_notes,
     extract_keywords,
     load_seeds,
-    packaged_parser,
-    parser_of_directory,
     relevance,
 )
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
-from clinaudit.errors import BadInputError, UnsafeError
 
 SEEDS = frozenset({("lung", "cancer"), ("cancer",), ("a", "b", "c", "d", "e")})
 
@@ -86,7 +84,7 @@ def test_of_notes_longer_phrases_go_before_the_best_are_taken() -> None:
 
 def test_keywords_of_the_hand_made_benchmark(tmp_path: Path) -> None:
     bench = hand_made_bench(tmp_path)
-    found = extract_keywords(bench, packaged_parser(load_seeds().lexicon))
+    found = extract_keywords(bench, EnglishParser(load_seeds().lexicon))
     assert [keyword for keyword in found if keyword.qa_id == "q1"] == [
         # Twice in the note, once in the answer: the larger weight.
         Keyword("q1", "lung cancer", 1.1, ("note", "answer")),
@@ -132,15 +130,3 @@ def test_without_a_list_the_sensitive_diagnoses_of_the_notes_are_seeds() -> None
         "cardiovascular": 51,
         "infectious_immune": 53,
     }
-
-
-def test_a_parser_directory_is_checked_before_it_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"config\.cfg is missing"):
-        parser_of_directory(tmp_path)
-    (tmp_path / "config.cfg").write_text("[nlp]\nlang = 'en'\npipeline = []\n", encoding="utf-8")
-    (tmp_path / "module.pyc").write_text("raise SystemExit", encoding="utf-8")
-    with pytest.raises(UnsafeError, match=r"module\.pyc"):
-        parser_of_directory(tmp_path)
-    (tmp_path / "module.pyc").unlink()
-    with pytest.raises(BadInputError, match="cannot be loaded"):
-        parser_of_directory(tmp_path)
