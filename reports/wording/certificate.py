@@ -148,13 +148,13 @@ def done_sentence(certificate: Certificate) -> str:
         return "Nothing: both audits are of the same model. Was the right folder given?"
     if certificate.training_record is not None:
         began = certificate.training_record.started_from
-        condition = (
-            ""
-            if began is None
-            else f" It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes either"
+        again = "The model was trained again without the named patients, as its training record says"
+        if began is None:
+            return f"{again}, from weights that never saw a patient of the corpus."
+        return (
+            f"{again}. It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes either"
             " is its trainer's word, and is not checked here."
         )
-        return f"The model was trained again without the named patients, as its training record says.{condition}"
     return (
         "That is not known here: no training record was given. Whatever was done, it counts as a temporary measure"
         " until a model is trained without the named patients."
