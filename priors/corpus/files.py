@@ -26,18 +26,13 @@ from clinaudit.errors import BadInputError, StorageError
 #: `json` and `xlsx` come in exports (`clinaudit.priors.importers`), `txt` holds one text (`clinaudit mask`).
 Format = Literal["parquet", "csv", "jsonl", "json", "xlsx", "txt"]
 Compression = Literal["gz", "zst"]
+#: What the name of a packed file ends in.
+PACKED: tuple[tuple[str, Compression | None], ...] = (("", None), (".gz", "gz"), (".zst", "zst"))
+_TEXTS: tuple[tuple[str, Format], ...] = ((".csv", "csv"), (".tsv", "csv"), (".jsonl", "jsonl"))
 #: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".parquet": ("parquet", None),
-    ".csv": ("csv", None),
-    ".csv.gz": ("csv", "gz"),
-    ".csv.zst": ("csv", "zst"),
-    ".tsv": ("csv", None),
-    ".tsv.gz": ("csv", "gz"),
-    ".tsv.zst": ("csv", "zst"),
-    ".jsonl": ("jsonl", None),
-    ".jsonl.gz": ("jsonl", "gz"),
-    ".jsonl.zst": ("jsonl", "zst"),
+    **{f"{ending}{packed}": (kind, compression) for ending, kind in _TEXTS for packed, compression in PACKED},
 }
 #: Of those, JSON Lines.
 JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
