@@ -95,8 +95,3 @@ class Pattern:
             return {}
         index = self._compiled.groupindex
         return {name: span for name in self.groups if (span := match.span(index[name])) != (-1, -1)}
-
-
-def literal(text: str) -> str:
-    """Return the expression of a text that stands for itself, no more of it escaped than a reader needs."""
-    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-")

@@ -118,7 +118,7 @@ class FieldFinder:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._banner_headers = {header for fact in BANNER_FACTS for header in layout.fields[fact].headers}
-        self._fact_of = {label: fact for fact, field in layout.fields.items() for label in field.all_labels}
+        self._fact_of = {label: fact for fact, field in layout.fields.items() for label in field.labels}
         headers = {header: fact for fact in BANNER_FACTS for header in layout.fields[fact].headers}
         #: Labels that end the value before them on their line.
         self._known = {**dict.fromkeys(layout.other_labels), **headers, **self._fact_of}
@@ -300,7 +300,7 @@ def placed_sources(layout: Layout) -> Mapping[str, tuple[str, ...]]:
     for fact, field in layout.fields.items():
         by_pattern = (f"pattern {n}" for n, item in enumerate(layout.patterns, 1) if fact in item.pattern.groups)
         by_position = ("position",) if field.position else ()
-        labels = (f"label {label}" for label in field.all_labels)
+        labels = (f"label {label}" for label in field.labels)
         headers = (f"header {header}" for header in field.headers)
         if found := (*by_pattern, *labels, *by_position, *headers):
             sources[fact] = found

@@ -41,21 +41,15 @@ class FieldTable(TomlTable):
 
     headers: Listed[Name] = ()
     labels: Listed[Name] = ()
-    line: Listed[Name] = ()
     position: PositionTable | None = Field(
         None, description="write { line = 1 }, or { line = 1, part = 2, delimiter = ',' }"
     )
     label: Word | None = Field(None, description="a text is needed")
 
     @property
-    def all_labels(self) -> tuple[str, ...]:
-        """Labels before their value, on its line or with others."""
-        return (*self.labels, *self.line)
-
-    @property
     def has_place(self) -> bool:
         """Whether it says where the fact stands."""
-        return bool(self.headers or self.labels or self.line or self.position)
+        return bool(self.headers or self.labels or self.position)
 
 
 class PatternTable(TomlTable):
@@ -226,7 +220,7 @@ def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str])
             yield Problem((*at, "fields", fact), _UNKNOWN_FACT)
         else:
             yield from _field_problems((*at, "fields", fact), field, section_of)
-        for key in ("headers", "labels", "line"):
+        for key in ("headers", "labels"):
             for index, name in enumerate(getattr(field, key)):
                 first = owner.setdefault((key == "headers", name), fact)
                 if first != fact:
@@ -248,7 +242,7 @@ def _date_problems(at: EntryPath, scope: _Scope) -> Iterator[Problem]:
 
 
 def _field_problems(at: EntryPath, field: FieldTable, section_of: Mapping[str, str]) -> Iterator[Problem]:
-    for key in ("headers", "labels", "line"):
+    for key in ("headers", "labels"):
         for index, name in enumerate(getattr(field, key)):
             if key == "headers" and name not in section_of:
                 yield Problem((*at, key, index), "is no header of a section; add it to one, or write it under labels")

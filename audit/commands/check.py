@@ -115,11 +115,11 @@ def template() -> None:
 @click.argument("corpus", type=PATH)
 @value_option("--out PROFILE", "New file for the profile.", required=True)
 def learn(corpus: Path, out: Path) -> int:
-    """Propose a note-template profile for CORPUS: headers, labels and layouts that recur in its notes.
+    """Propose a note-template profile for CORPUS: headers, labels and dates that recur in its notes.
 
     The profile is TOML with comments that say for how many patients each entry was found. A word of the notes enters it
-    only where at least 5% of a layout's patients (a label: of all), and no fewer than 5, have it; a header that a
-    shipped profile knows where 2 do. Review it before you use it, and before it leaves this machine. A file that exists
+    only where at least 5% of the patients, and no fewer than 5, have it; a header that a shipped profile knows where 2
+    do. Review it before you use it, and before it leaves this machine. A file that exists
     is never overwritten.
 
     \b

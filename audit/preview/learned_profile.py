@@ -21,7 +21,6 @@ from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.markup import HOW_TO_READ, form_of
-from clinaudit.templates.names import named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, read_profile
 from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
@@ -35,7 +34,6 @@ _WANTED = frozenset(fact for tier in TIERS if tier.is_fragment for fact in tier.
 class LearnedProfile:
     """A profile that was written."""
 
-    proposal: Proposal
     profile: NoteProfile
     #: What `clinaudit template learn` prints.
     preview: str
@@ -55,7 +53,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
         patients = [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]
     sample = [_sample(corpus, patient_id) for patient_id in patients]
     proposal = propose_profile(sample)
-    if not proposal.layouts:
+    if proposal is None:
         reasons = [*_why_unread(sample)]
         hint = (
             "What keeps them from being found is listed"
@@ -73,12 +71,12 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
     _, findings = find_misfits(read_facts(corpus, profile, patients), profile)
-    shown = "\n".join(_preview(proposal, profile, findings, len(corpus.patients)))
+    shown = "\n".join(_preview(proposal, findings, len(corpus.patients)))
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
-    return LearnedProfile(proposal, profile, shown)
+    return LearnedProfile(profile, shown)
 
 
 def _why_unread(notes: Sequence[LearningSample]) -> Iterator[str]:
@@ -114,16 +112,9 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
     return LearningSample(text, {fact: value for fact, value in said.items() if value})
 
 
-def _preview(
-    proposal: Proposal, profile: NoteProfile, findings: Iterable[Finding], corpus_patients: int
-) -> Iterator[str]:
+def _preview(proposal: Proposal, findings: Iterable[Finding], corpus_patients: int) -> Iterator[str]:
     read = f"Read the latest note of {proposal.patients} patients"
     yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
-    if proposal.strays:
-        yield f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them."
-    for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
-        absent = ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposed.placed)
-        yield f"{named_layout(layout.name)}: {proposed.patients} patients"
-        if absent:
-            yield f"  no place was found for {absent}; prompts of these notes go without"
+    if absent := ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposal.placed):
+        yield f"No place was found for {absent}; prompts go without."
     yield from (finding.text for finding in findings)

@@ -20,9 +20,9 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts, read_shard
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing
 from clinaudit.priors.tiers import HISTORY, Fact
-from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
+from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
-from clinaudit.templates.learning.proposal import LayoutSearch, ProposedLayout
+from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note import normalize_newlines
@@ -77,20 +77,23 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
             yield Finding(Kind.LABEL_UNREAD, name, str(use.unread), rest, len(patients), text)
 
 
-def _learn(patients: Sequence[PatientFacts]) -> ProposedLayout | None:
+def _learn(patients: Sequence[PatientFacts]) -> Proposal | None:
     """Return what the learner finds in the notes without the tables."""
     notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients]
-    return LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
+    return propose_profile(notes)
 
 
-def _standing(layout: ProposedLayout) -> Mapping[str, int]:
+def _standing(proposal: Proposal) -> Mapping[str, int]:
     """Return facts -> notes that hold them."""
     # What a value only looks like may be another fact: the words of its label tell.
-    told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
+    told = {use.fact: use.patients for use in proposal.labels if use.fact and fact_of_label(use.label) == use.fact}
     shaped = {
-        fact: use.patients for use in layout.patterns for fact in use.facts if fact in _SHAPED and not use.in_whole_note
+        fact: use.patients
+        for use in proposal.patterns
+        for fact in use.facts
+        if fact in _SHAPED and not use.in_whole_note
     }
-    headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
+    headers = {fact: proposal.headers.patients[words[0]] for fact, words in proposal.under.items()}
     return {**headers, **shaped, **told}
 
 

@@ -212,8 +212,6 @@ def parse_sex(text: str) -> str | None:
     word = " ".join(text.lower().split()).rstrip(".")
     if word in _SEXES:
         return _SEXES[word]
-    if word.replace(".", "").isdigit():
-        raise CellError("is a code; write female or male (or F, M, other, unknown)")
     raise CellError("is no word for a sex that is read; write female or male (or F, M, other, unknown)")
 
 
@@ -238,10 +236,6 @@ _AT_LEAST = re.compile(
     rf"|([0-9]{{1,9}}){_YEARS} ?(?:\+|(?:or|and|&) ?(?:above|over|older|more|up)){_YEARS}",
     re.IGNORECASE,
 )
-_RANGE = re.compile(
-    r"[0-9]{1,3} ?(?:-|–|to) ?[0-9]{1,3}|(?:<=?|≤|under|below|up to) ?[0-9]{1,3}|(?:about|circa|ca\.?|~) ?[0-9]{1,3}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +253,14 @@ def parse_age(text: str) -> Age:
     least = _least(text)
     if least is not None and _POOLED_FROM <= least <= MAX_AGE_YEARS:
         return Age(_POOLED_FROM, is_pooled=True)
-    if least is not None or _RANGE.fullmatch(text):
-        raise CellError("is a range; give the age in years (ages over 89 may be given as 90+)")
     if years := _AGE.fullmatch(text):
         age = int(years[1])
     elif parts := _AGE_IN_PARTS.fullmatch(text):
         age = int(parts[1]) // _PARTS_OF_A_YEAR[parts[2].lower()]
     else:
-        raise CellError(f"is not a whole number of years from 0 to {MAX_AGE_YEARS} (or 22 months, 90+)")
+        age = MAX_AGE_YEARS + 1  # a range, for one
     if age > MAX_AGE_YEARS:
-        raise CellError(f"is an age above {MAX_AGE_YEARS} years; where it stands for one over 89, give 90+")
+        raise CellError(f"is not a whole number of years from 0 to {MAX_AGE_YEARS} (or 22 months, 90+)")
     return Age(age)
 
 

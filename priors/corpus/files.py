@@ -26,18 +26,13 @@ from clinaudit.errors import BadInputError, StorageError
 #: `json` and `xlsx` come in exports (`clinaudit.priors.importers`), `txt` holds one text (`clinaudit mask`).
 Format = Literal["parquet", "csv", "jsonl", "json", "xlsx", "txt"]
 Compression = Literal["gz", "zst"]
+#: What the name of a packed file ends in.
+PACKED: tuple[tuple[str, Compression | None], ...] = (("", None), (".gz", "gz"), (".zst", "zst"))
+_TEXTS: tuple[tuple[str, Format], ...] = ((".csv", "csv"), (".tsv", "csv"), (".jsonl", "jsonl"))
 #: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".parquet": ("parquet", None),
-    ".csv": ("csv", None),
-    ".csv.gz": ("csv", "gz"),
-    ".csv.zst": ("csv", "zst"),
-    ".tsv": ("csv", None),
-    ".tsv.gz": ("csv", "gz"),
-    ".tsv.zst": ("csv", "zst"),
-    ".jsonl": ("jsonl", None),
-    ".jsonl.gz": ("jsonl", "gz"),
-    ".jsonl.zst": ("jsonl", "zst"),
+    **{f"{ending}{packed}": (kind, compression) for ending, kind in _TEXTS for packed, compression in PACKED},
 }
 #: Of those, JSON Lines.
 JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
@@ -182,8 +177,8 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     return chain.from_iterable(map(io.BytesIO, whole_lines(iter_bytes(file, at=at))))
 
 
-def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[bytes]:
-    """Yield some whole lines of a text at a time, without a byte-order mark; `end` ends a line.
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield some whole lines of a text at a time, without a byte-order mark.
 
     Raises `BadInputError` on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
@@ -196,7 +191,7 @@ def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[byte
                     raise BadInputError(what)
             block = block.removeprefix(b"\xef\xbb\xbf")
             first = False
-        last = block.rfind(end) + 1
+        last = block.rfind(b"\n") + 1
         if last:
             yield b"".join((*rest, block[:last]))
             rest = [block[last:]]

@@ -18,6 +18,7 @@ import ijson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import (
     MAX_LINE_BYTES,
+    PACKED,
     Compression,
     DataFile,
     Format,
@@ -32,16 +33,11 @@ from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
 from clinaudit.priors.importers.tables import located
 
-_COMPRESSIONS: tuple[tuple[str, Compression | None], ...] = (("", None), (".gz", "gz"), (".zst", "zst"))
-_BUNDLE: dict[str, tuple[Format, Compression | None]] = {
-    f".json{ending}": ("json", compression) for ending, compression in _COMPRESSIONS
-}
+_BUNDLE = tuple(f".json{packed}" for packed, _ in PACKED)
 _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
-    **{f"{kind}{ending}": ("jsonl", packed) for kind in (".ndjson", ".jsonl") for ending, packed in _COMPRESSIONS},
-    **_BUNDLE,
+    **{f"{kind}{packed}": ("jsonl", compression) for kind in (".ndjson", ".jsonl") for packed, compression in PACKED},
+    **{f".json{packed}": ("json", compression) for packed, compression in PACKED},
 }
-
-
 #: What an export says beside its resources, as if it were one: that a resource was deleted, that there is another page.
 DELETED = "(deleted)"
 NEXT_PAGE = "(next page)"
@@ -84,7 +80,7 @@ def find_fhir(source: Path) -> list[DataFile]:
     ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
     paths = [path for path in ours if not path.is_file() or path.stat().st_size] or ours
-    bundles = [path for path in paths if path.name.lower().endswith(tuple(_BUNDLE))]
+    bundles = [path for path in paths if path.name.lower().endswith(_BUNDLE)]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
     named = [(path, names.get(path, printable(str(path.relative_to(source))))) for path in paths]
     files = [find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]

@@ -13,7 +13,7 @@ from math import ceil
 #: it: a profile may be shared, and must hold the name or diagnosis of nobody.
 MINIMUM_SHARE = 0.05
 MINIMUM_PATIENTS = 5
-#: A header that a shipped profile knows tells nothing of a patient: so many patients of a layout may have it alone.
+#: A header that a shipped profile knows tells nothing of a patient: so many patients may have it alone.
 MINIMUM_KNOWN = 2
 #: What most of a group have is a property of the group.
 MOST = 0.5
@@ -34,10 +34,6 @@ def enough(patients: int) -> int:
     return max(MINIMUM_PATIENTS, ceil(MINIMUM_SHARE * patients))
 
 
-def frequency_class(found: int, patients: int) -> str:
+def share(found: int, patients: int) -> str:
     """Return a share of patients as a comment says it."""
-    share = found / patients if patients else 0.0
-    for least, words in ((0.95, "nearly all patients"), (0.5, "most patients"), (0.2, "some patients")):
-        if share >= least:
-            return f"{words} ({share:.0%})"
-    return f"few patients ({share:.0%})"
+    return f"{found / patients:.0%} of the patients"

@@ -59,8 +59,6 @@ class HeaderUse:
 
     #: Header -> style -> where it first stands, in characters. Each candidate may fit several styles.
     places: Mapping[str, Mapping[str, int]]
-    #: How the note sets off known headers; None where it has too few of them.
-    family: str | None
     #: Where the first known header stands; None where the note has too few of them.
     sections_start: int | None
 
@@ -90,7 +88,7 @@ def find_header_uses(text: str) -> HeaderUse:
     stage = _stage(known.items(), notes=1)
     within = {header: styles & {*stage} for header, styles in known.items() if styles & {*stage}}
     if len(within) < _FEW:
-        return HeaderUse(places, None, None)
+        return HeaderUse(places, None)
     counts = Counter(_FAMILY[style] for styles in within.values() for style in styles)
     # `lead_in` and `inline` explain what others do too; the first of equals counts.
     family = max(dict.fromkeys(_FAMILY[style] for style in stage), key=lambda name: counts[name])
@@ -104,7 +102,7 @@ def find_header_uses(text: str) -> HeaderUse:
         if _FAMILY[style] == family and fact_of_label(header) is None
         if family in _MARKED or fact_of_header(header) is not None
     ]
-    return HeaderUse(places, family, min(starts))
+    return HeaderUse(places, min(starts))
 
 
 def _is_heading(words: str, style: str) -> bool:

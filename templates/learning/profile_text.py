@@ -6,12 +6,12 @@ It holds words and shares of patients; the text of no note.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from clinaudit.templates.learning import frequency_class
-from clinaudit.templates.learning.proposal import Proposal, ProposedLayout
+from clinaudit.templates.learning import share
+from clinaudit.templates.learning.proposal import Proposal
 
 _INTRODUCTION = """\
 # Proposed by `clinaudit template learn` from one note each of {patients} patients. Review it before you use it, and
-# before it leaves this machine: its words are those of your notes. Each was found for at least 5% of a layout's
+# before it leaves this machine: its words are those of your notes. Each was found for at least 5% of the
 # patients, and for no fewer than 5; a header that a shipped profile knows for 2 or more. A comment says for how many.
 # What is wrong, change or delete: docs/note-templates.md says how.
 """
@@ -23,46 +23,33 @@ _FACT_WORDS = {
 
 
 def profile_text(proposal: Proposal, *, name: str = "proposed") -> str:
-    """Return the profile; the proposal must have a layout."""
-    # A layout that a signature tells is not that of the notes that are left.
-    several = len(proposal.layouts) > 1 or proposal.layouts[0].signature is not None
-    lines = [_INTRODUCTION.format(patients=proposal.patients), f"name = {_text(name)}"]
-    if proposal.strays:
-        left = f"# The notes of {proposal.strays} patients are of no layout that recurs; nothing is from them.\n"
-        lines.insert(1, left)
-    if not several:
-        lines += ["", *_settings(proposal.layouts[0])]
-    lines += _sections(proposal)
-    if several:
-        for number, layout in enumerate(proposal.layouts, start=1):
-            lines += ["", *_layout(number, layout, proposal.patients)]
-    else:
-        lines += [*_patterns(proposal.layouts[0], "[[patterns]]"), *_fields(proposal.layouts[0], "fields.")]
+    """Return the profile."""
+    lines = [_INTRODUCTION.format(patients=proposal.patients), f"name = {_text(name)}", ""]
+    lines += [*_settings(proposal), *_sections(proposal), *_patterns(proposal), *_fields(proposal)]
     return "\n".join(lines) + "\n"
 
 
-def _settings(layout: ProposedLayout) -> Iterator[str]:
-    """Yield the entries that a layout and a whole profile may give."""
-    if not layout.order_is_certain:
+def _settings(proposal: Proposal) -> Iterator[str]:
+    if not proposal.order_is_certain:
         yield "# CHECK: no date tells day from month, or dates of both orders occur. If 03/04/2024 is in April,"
         yield "# exchange %m and %d; where both occur, write a layout for each."
-    yield f"date_formats = {_list(layout.date_formats)}"
-    yield f"header_styles = {_list(layout.headers.styles)}"
-    others = [use for use in layout.labels if use.fact is None]
+    yield f"date_formats = {_list(proposal.date_formats)}"
+    yield f"header_styles = {_list(proposal.headers.styles)}"
+    others = [use for use in proposal.labels if use.fact is None]
     if others:
         yield "# Labels of no fact: they end the value before them. If one holds a fact, move it to that fact's field."
-        yield _counted("other_labels", {use.label: use.patients for use in others}, layout.patients)
+        yield _counted("other_labels", {use.label: use.patients for use in others}, proposal.patients)
     for use in others:
         if use.unread:
             yield f"# CHECK: the dates behind {_text(use.label)} are not read (docs/note-templates.md, Dates)."
-    for fact in layout.absent:
+    for fact in proposal.absent:
         if fact in _FACT_WORDS:
             yield f"# CHECK: nothing was found that holds the {fact}: {_FACT_WORDS[fact]}."
-    yield f"not_in_notes = {_list(layout.absent)}"
+    yield f"not_in_notes = {_list(proposal.absent)}"
 
 
 def _sections(proposal: Proposal) -> Iterator[str]:
-    yield "\n# Sections, in the order of the notes. Shares are of all patients."
+    yield "\n# Sections, in the order of the notes."
     for section in proposal.sections:
         yield "\n[[sections]]"
         yield f"name = {_text(section.name)}"
@@ -77,61 +64,43 @@ def _sections(proposal: Proposal) -> Iterator[str]:
     if proposal.templated_header is not None:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
         yield f"[templated]\nheader = {_text(proposal.templated_header)}"
-    if proposal.doubtful:
+    if proposal.headers.doubtful:
         yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (
-            f"#   {_text(word)}  {frequency_class(found, proposal.patients)}"
-            for word, found in proposal.doubtful.items()
+            f"#   {_text(word)}  {share(found, proposal.patients)}" for word, found in proposal.headers.doubtful.items()
         )
 
 
-def _layout(number: int, layout: ProposedLayout, patients: int) -> Iterator[str]:
-    yield f"# Layout {number}: {frequency_class(layout.patients, patients)}. Shares below are of its patients."
-    yield "[[layouts]]"
-    yield f"name = {_text(f'layout {number}')}"
-    if layout.signature is not None:
-        yield f"# In {layout.signature.own} of its {layout.patients} notes, and in {layout.signature.others} others."
-        yield f"signature = {_regex(layout.signature.regex)}"
-    else:
-        yield "# Nothing tells its notes from the others: a note that fits no layout above is read under this one."
-    yield from _settings(layout)
-    yield from _fields(layout, "fields.", is_nested=True)
-    yield from _patterns(layout, "[[layouts.patterns]]")
-
-
-def _fields(layout: ProposedLayout, prefix: str, *, is_nested: bool = False) -> Iterator[str]:
+def _fields(proposal: Proposal) -> Iterator[str]:
     by_label: dict[str, list[tuple[str, str]]] = {}
-    for use in layout.labels:
+    for use in proposal.labels:
         if use.fact is not None:
-            why = frequency_class(use.patients, layout.patients)
+            why = share(use.patients, proposal.patients)
             if use.of:
                 why += f"; a table has the same value for {use.confirmed} of {use.of}"
             by_label.setdefault(use.fact, []).append((use.label, why))
-    for fact in sorted({*by_label, *layout.under}):
-        # In a layout the fields are dotted keys, since tables of their own could not be followed by its patterns.
-        start = f"{prefix}{fact}." if is_nested else ""
-        if not is_nested:
-            yield f"\n[{prefix}{fact}]"
+    for fact in sorted({*by_label, *proposal.under}):
+        yield f"\n[fields.{fact}]"
         if fact in by_label:
-            yield f"{start}labels = ["
+            yield "labels = ["
             yield from (f"  {_text(label)},  # {why}" for label, why in by_label[fact])
             yield "]"
-        if fact in layout.under:
-            headers = {header: layout.headers.patients[header] for header in layout.under[fact]}
-            yield _counted(f"{start}headers", headers, layout.patients)
+        if fact in proposal.under:
+            headers = {header: proposal.headers.patients[header] for header in proposal.under[fact]}
+            yield _counted("headers", headers, proposal.patients)
 
 
-def _patterns(layout: ProposedLayout, title: str) -> Iterator[str]:
-    for use in layout.patterns:
+def _patterns(proposal: Proposal) -> Iterator[str]:
+    for use in proposal.patterns:
         where = "anywhere in the note" if use.in_whole_note else "in the banner, without a label"
-        yield f"\n# Found {where}: {frequency_class(use.patients, layout.patients)}."
-        yield title + ('\nwhere = "note"' if use.in_whole_note else "")
+        yield f"\n# Found {where}: {share(use.patients, proposal.patients)}."
+        yield "[[patterns]]" + ('\nwhere = "note"' if use.in_whole_note else "")
         yield f"regex = {_regex(use.regex)}"
 
 
 def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
     """Return an entry of words, each with the share of the patients whose note has it."""
-    items = (f"  {_text(word)},  # {frequency_class(found, patients)}" for word, found in words.items())
+    items = (f"  {_text(word)},  # {share(found, patients)}" for word, found in words.items())
     return "\n".join([f"{key} = [", *items, "]"])
 
 

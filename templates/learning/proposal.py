@@ -1,13 +1,11 @@
-"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats."""
+"""A proposed profile: headers and their styles, places of facts, and date formats."""
 
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from clinaudit.templates.learning import MOST, LearningSample, enough
-from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
 from clinaudit.templates.learning.labels import (
@@ -56,26 +54,29 @@ class PatternUse:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedLayout:
-    """One layout that was found, with the number of its patients for all it holds."""
+class _Section:
+    """A section: its header words -> patients."""
 
-    #: Its notes, as places in the corpus.
-    members: tuple[int, ...]
+    name: str
+    headers: Mapping[str, int]
+    leaves: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is proposed for a corpus, with the number of patients for all it holds."""
+
+    #: Patients whose note was looked at.
+    patients: int
     headers: ChosenHeaders
     labels: tuple[LabelUse, ...]
     #: In the order in which they are tried.
-    patterns: tuple["PatternUse", ...]
+    patterns: tuple[PatternUse, ...]
     #: Fact -> headers under which it stands, the most frequent first.
     under: Mapping[str, tuple[str, ...]]
     date_formats: tuple[str, ...]
     #: Whether something tells the order of day and month.
     order_is_certain: bool
-    signature: Signature | None
-
-    @property
-    def patients(self) -> int:
-        """Patients whose note has it."""
-        return len(self.members)
 
     @property
     def placed(self) -> frozenset[str]:
@@ -89,90 +90,64 @@ class ProposedLayout:
         """Facts that have none."""
         return tuple(sorted(FACTS - self.placed))
 
+    @property
+    def ambiguous(self) -> dict[str, int]:
+        """Body systems that stand under several of the sections -> patients."""
+        return {header: found for header, found in self.headers.patients.items() if header in known_words().ambiguous}
 
-@dataclass(frozen=True, slots=True)
-class _ProposedSection:
-    """A section: its header words -> patients over all layouts."""
+    @property
+    def sections(self) -> tuple[_Section, ...]:
+        """The sections in the order of their headers."""
+        fact_of = {header: fact for fact, headers in self.under.items() for header in headers}
+        sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+        for header, found in self.headers.patients.items():
+            if header not in known_words().ambiguous:
+                name, is_leaf = _section_of(header, fact_of.get(header))
+                sections.setdefault(name, ({}, {}))[is_leaf][header] = found
+        return tuple(
+            # A section of leaves alone would have no header to open it.
+            _Section(name, headers or leaves, leaves if headers else {})
+            for name, (headers, leaves) in sections.items()
+        )
 
-    name: str
-    headers: Mapping[str, int]
-    leaves: Mapping[str, int]
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The sections under which `ambiguous` may stand."""
+        own = {section.name for section in self.sections}
+        return tuple(name for name in known_words().parents if name in own)
+
+    @property
+    def templated_header(self) -> str | None:
+        """The header under which everything is templated, where the notes have it."""
+        return next((header for header in sorted(self.headers.patients) if header in known_words().templated), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What is proposed for a corpus."""
-
-    patients: int
-    #: In the order in which a note is tried; empty where the notes have no structure that recurs.
-    layouts: tuple[ProposedLayout, ...]
-    #: Patients whose note is of none of them.
-    strays: int
-    sections: tuple[_ProposedSection, ...]
-    #: Body systems that stand under several of the sections -> patients.
-    ambiguous: Mapping[str, int]
-    parents: tuple[str, ...]
-    #: Words in a header's place that may be something else -> patients.
-    doubtful: Mapping[str, int]
-    #: The header under which everything is templated, where the notes have it.
-    templated_header: str | None
-
-
-def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
-    """Return what the notes suggest, one note a patient."""
-    search = LayoutSearch(notes, least=enough(len(notes)))
-    layouts = search.layouts()
-    taken = {at for layout in layouts for at in layout.members}
-    told = [Pattern(layout.signature.regex) for layout in layouts if layout.signature is not None]
-    left = [note for at, note in enumerate(notes) if at not in taken]
-    found = _labels_are_no_headers(layouts)
-    headers = Counter[str]()
-    for layout in found:
-        headers.update(layout.headers.patients)
-    sections = _sections(found)
+def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
+    """Return what the notes suggest, one note a patient; None where no header recurs."""
+    least = enough(len(notes))
+    header_uses = [find_header_uses(note.text) for note in notes]
+    ends = [_banner_end(note.text, use) for note, use in zip(notes, header_uses, strict=True)]
+    chosen = choose_headers(header_uses, ends, least=least)
+    if chosen is None:
+        return None
+    banners = [note.text[:end] for note, end in zip(notes, ends, strict=True)]
+    labels = find_labels(banners, least=least)
+    uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
+    chosen = _without_names(chosen, notes, {use.label for use in uses})
+    # Body systems alone open no section.
+    if chosen.patients.keys() <= known_words().ambiguous:
+        return None
+    by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
+    patterns, by_pattern = _patterns(notes, banners, by_label, least=least)
+    formats, certain = _formats(notes, labels, uses, by_pattern)
     return Proposal(
         patients=len(notes),
-        layouts=found,
-        strays=sum(not any(pattern.found_in(note.text) for pattern in told) for note in left),
-        sections=sections,
-        ambiguous={header: patients for header, patients in headers.items() if header in known_words().ambiguous},
-        parents=tuple(name for name in known_words().parents if name in {section.name for section in sections}),
-        doubtful=_doubtful(found),
-        templated_header=next((header for header in sorted(headers) if header in known_words().templated), None),
-    )
-
-
-def _labels_are_no_headers(layouts: Sequence[ProposedLayout]) -> tuple[ProposedLayout, ...]:
-    """Return the layouts without headers that are the label of a fact in another: a profile takes a word as one."""
-    labels = {use.label for layout in layouts for use in layout.labels if use.fact}
-    kept: list[ProposedLayout] = []
-    for layout in layouts:
-        patients = {header: found for header, found in layout.headers.patients.items() if header not in labels}
-        under = {fact: tuple(item for item in headers if item not in labels) for fact, headers in layout.under.items()}
-        if not patients.keys() <= known_words().ambiguous:
-            under = {fact: headers for fact, headers in under.items() if headers}
-            kept.append(replace(layout, headers=replace(layout.headers, patients=patients), under=under))
-    return tuple(kept)
-
-
-def _sections(layouts: Sequence[ProposedLayout]) -> tuple[_ProposedSection, ...]:
-    """Return the sections in the order of their headers."""
-    counts = Counter[str]()
-    named: dict[str, tuple[str, bool]] = {}
-    for layout in layouts:
-        fact_of = {header: fact for fact, headers in layout.under.items() for header in headers}
-        for header, found in layout.headers.patients.items():
-            if header in known_words().ambiguous:
-                continue
-            counts[header] += found
-            named.setdefault(header, _section_of(header, fact_of.get(header)))
-    sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
-    for header, (name, is_leaf) in named.items():
-        sections.setdefault(name, ({}, {}))[is_leaf][header] = counts[header]
-    return tuple(
-        # A section of leaves alone would have no header to open it.
-        _ProposedSection(name, headers or leaves, leaves if headers else {})
-        for name, (headers, leaves) in sections.items()
+        headers=chosen,
+        labels=tuple(uses),
+        patterns=patterns,
+        under=_facts_under(chosen, {use.fact for use in uses if use.fact}, least=least),
+        date_formats=formats or ("%Y-%m-%d",),
+        order_is_certain=certain,
     )
 
 
@@ -181,69 +156,6 @@ def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
     if fact in _SECTIONS and (known is None or fact != "medications"):
         return _SECTIONS[fact], False
     return (known.section, known.is_leaf) if known is not None else (header.title(), False)
-
-
-def _doubtful(layouts: Sequence[ProposedLayout]) -> dict[str, int]:
-    taken = {header for layout in layouts for header in layout.headers.patients}
-    taken |= {use.label for layout in layouts for use in layout.labels}
-    counts = Counter[str]()
-    for layout in layouts:
-        counts.update({header: found for header, found in layout.headers.doubtful.items() if header not in taken})
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-class LayoutSearch:
-    """Finds the layouts of notes, of at least `least` notes each."""
-
-    def __init__(self, notes: Sequence[LearningSample], *, least: int) -> None:
-        self._notes = notes
-        self._least = least
-        self._uses = [find_header_uses(note.text) for note in notes]
-        #: Where the banner of each note ends, in characters.
-        self.banner_ends = [_banner_end(note.text, use) for note, use in zip(notes, self._uses, strict=True)]
-
-    def layouts(self) -> list[ProposedLayout]:
-        """Return the layouts in the order in which a note is tried, each with what tells it from the notes left.
-
-        One that nothing tells comes last, the largest if there are several.
-        """
-        labels = find_labels(self._banners(range(len(self._notes))), least=self._least)
-        shapes = [
-            (use.family or "", frozenset(item.label for item in own))
-            for use, own in zip(self._uses, labels, strict=True)
-        ]
-        groups = group_notes(shapes, least=self._least)
-        found = [layout for members in groups if (layout := self.layout_of(members)) is not None]
-        if len(found) == 1 and found[0].patients == len(self._notes):
-            return found
-        signed: list[ProposedLayout] = []
-        left = list(range(len(self._notes)))
-        while told := [replace(item, signature=one) for item in found if (one := self._signature(item, left))]:
-            signed.append(min(told, key=lambda item: item.signature.others if item.signature else 0))
-            found = [item for item in found if item.members != signed[-1].members]
-            left = sorted(set(left) - set(signed[-1].members))
-        return [*signed, *found[:1]]
-
-    def layout_of(self, members: Sequence[int]) -> ProposedLayout | None:
-        """Return the layout of notes that are laid out alike; None where no header recurs."""
-        ends = [self.banner_ends[at] for at in members]
-        chosen = choose_headers([self._uses[at] for at in members], ends, least=enough(len(members)))
-        chosen = None if chosen is None else _without_names(chosen, self._notes)
-        # Body systems alone open no section.
-        if chosen is None or chosen.patients.keys() <= known_words().ambiguous:
-            return None
-        return _propose(self._notes, members, self._banners(members), chosen, least=self._least)
-
-    def _banners(self, members: Sequence[int]) -> list[str]:
-        return [self._notes[at].text[: self.banner_ends[at]] for at in members]
-
-    def _signature(self, layout: ProposedLayout, among: Sequence[int]) -> Signature | None:
-        return choose_signature(
-            [self._notes[at].text for at in layout.members],
-            [self._notes[at].text for at in sorted(set(among) - set(layout.members))],
-            labels=[use.label for use in layout.labels],
-            headers=tuple(layout.headers.patients),
-        )
 
 
 def _banner_end(text: str, use: HeaderUse) -> int:
@@ -258,39 +170,14 @@ def _banner_end(text: str, use: HeaderUse) -> int:
     return end
 
 
-def _without_names(chosen: ChosenHeaders, notes: Sequence[LearningSample]) -> ChosenHeaders:
-    """Leave out lines that a table says are somebody's name, or a place's."""
+def _without_names(chosen: ChosenHeaders, notes: Sequence[LearningSample], labels: Collection[str]) -> ChosenHeaders:
+    """Leave out lines that a table says are somebody's name, or a place's, and doubtful ones that are labels."""
     names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
+    doubtful = {header: found for header, found in chosen.doubtful.items() if header not in {*names, *labels}}
     return replace(
         chosen,
         patients={header: found for header, found in chosen.patients.items() if header not in names},
-        doubtful={header: found for header, found in chosen.doubtful.items() if header not in names},
-    )
-
-
-def _propose(
-    corpus: Sequence[LearningSample],
-    members: Sequence[int],
-    banners: Sequence[str],
-    chosen: ChosenHeaders,
-    *,
-    least: int,
-) -> ProposedLayout:
-    notes = [corpus[at] for at in members]
-    labels = find_labels(banners, least=least)
-    uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
-    by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
-    patterns, by_pattern = _patterns(notes, banners, by_label, least=least)
-    formats, certain = _formats(notes, labels, uses, by_pattern)
-    return ProposedLayout(
-        members=tuple(members),
-        headers=chosen,
-        labels=tuple(uses),
-        patterns=patterns,
-        under=_facts_under(chosen, {use.fact for use in uses if use.fact}, least=enough(len(notes))),
-        date_formats=formats or ("%Y-%m-%d",),
-        order_is_certain=certain,
-        signature=None,
+        doubtful=dict(sorted(doubtful.items(), key=lambda item: (-item[1], item[0]))),
     )
 
 

@@ -15,7 +15,6 @@ _GIVEN = ("Ada", "Brandon", "Mia", "Zoe", "Ian", "Mary-Ann", "Tom", "Priya", "Ol
 _SURNAMES = ("Green", "Lund", "Ode", "Nuñez", "O'Brien", "Smith-Jones", "Kaur", "Berg", "Weiss", "van der Ley")
 _COMPLAINTS = ("low mood", "cough for 3 weeks", "knee pain", "poor sleep and worry", "headache")
 _PROSE = ("Began after a fall.\nNo fever.", "Worse at night, better with rest: no red flags.", "Came on slowly.")
-_RESULTS = (("Sodium", "140 mmol/L (133-146)"), ("Potassium", "4.1"), ("Nitrites", "negative"), ("Urea", "5 mmol/L"))
 
 
 @dataclass(frozen=True)
@@ -117,13 +116,6 @@ def column_note(rng: random.Random) -> tuple[str, dict[Fact, str]]:
     )
     del who[Fact.PRACTICE]
     return banner + _sections(who, "{}:\n".format, str.title), who
-
-
-def result_list(rng: random.Random) -> tuple[str, dict[Fact, str]]:
-    """Return a list of laboratory results, which has a banner and no section."""
-    who = _facts(rng, "%d/%m/%Y")
-    rows = "".join(f"- {name}: {value}\n" for name, value in _RESULTS)
-    return f"Name: {who[Fact.NAME]}\nDOB: {who[Fact.DOB]}\nCollected: {who[Fact.VISIT_DATE]}\n\n{rows}", {}
 
 
 def merged_notes(**layouts: tuple[Callable[[random.Random], tuple[str, dict[Fact, str]]], int]) -> list[MergedNote]:

@@ -63,9 +63,9 @@ def right(notes, facts):
     return {fact: counts[fact] for fact in OPENING}
 
 
-@pytest.mark.parametrize("layout", [*LAYOUTS, "all three"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_profile_as_learned_gives_unbroken_openings(tmp_path, layout):
-    notes = LAYOUTS.get(layout, EVERY)
+    notes = LAYOUTS[layout]
     corpus = write_corpus(tmp_path, notes)
     learned = learn_profile(corpus, tmp_path / "learned.toml")
     facts = facts_of(corpus, learned.profile)
@@ -73,8 +73,6 @@ def test_the_profile_as_learned_gives_unbroken_openings(tmp_path, layout):
     assert min(unbroken(facts, learned.profile).values()) >= least
     # Nor is a fact without a place: all of each tier are found, and as the notes have them.
     assert min(right(notes, facts).values()) >= least
-    assert learned.proposal.strays == 0
-    assert len(learned.profile.layouts) == (3 if layout == "all three" else 1)
 
 
 def foreign(note):
@@ -86,11 +84,11 @@ def foreign(note):
 
 
 def test_a_few_lines_by_hand_place_what_no_profile_has_words_for(tmp_path):
-    notes = [*LAYOUTS["banner"], *map(foreign, LAYOUTS["labelled"]), *LAYOUTS["shorthand"]]
+    notes = [foreign(note) for note in LAYOUTS["labelled"]]
     corpus = write_corpus(tmp_path, notes)
     out = tmp_path / "learned.toml"
     learned = learn_profile(corpus, out)
-    assert right(notes, facts_of(corpus, learned.profile))[Fact.HPI] == 2 * EACH
+    assert right(notes, facts_of(corpus, learned.profile))[Fact.HPI] == 0
     before = out.read_text(encoding="utf-8")
     (absent,) = [line for line in before.splitlines() if line.startswith("not_in_notes") and '"hpi"' in line]
     kept = absent.replace('"chief_complaint", ', "").replace('"hpi", ', "")
@@ -111,7 +109,7 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
     assert run(["template", "learn", str(corpus), "--out", str(out)]) == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     printed = capsys.readouterr().out
-    assert "layout 2: 100 patients\n" in printed
+    assert "Read the latest note of 300 patients.\n" in printed
     assert "review it before it leaves this machine" in printed
     assert not any(note.facts[Fact.NAME] in printed for note in EVERY)
     written = out.read_bytes()

@@ -184,7 +184,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     # Ages, births, dates
     "a code for the oldest": (
         patients("a,train,300", "b,train,46"),
-        ["patients.csv, row 1, column age: is an age above 130 years; where it stands for one over 89, give 90+"],
+        ["patients.csv, row 1, column age: is not a whole number of years from 0 to 130 (or 22 months, 90+)"],
     ),
     "British and American births in one column": (
         patients("a,13/02/1950", "b,03/14/1960", columns="patient_id,dob"),
@@ -217,7 +217,10 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     # Sexes and diagnoses
     "sexes as codes": (
         patients("a,1", "b,2", columns="patient_id,sex"),
-        ["patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)"],
+        [
+            "patients.csv, column sex, in 2 rows (1, 2): is no word for a sex that is read; "
+            "write female or male (or F, M, other, unknown)"
+        ],
     ),
     "a diagnosis in two spellings that disagree": (
         {"notes.csv": NOTES, "diagnoses.csv": "patient_id,diagnosis,present\na,HIV,yes\na,hiv,no\n"},

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from clinaudit.templates.learning import LearningSample, enough, frequency_class
+from clinaudit.templates.learning import LearningSample, enough
 from clinaudit.templates.learning.labels import (
     assign_facts,
     choose_formats,
@@ -105,9 +105,6 @@ def test_a_label_of_dates_that_no_format_reads_is_kept_in_mind(banner: str, unre
 
 def test_how_many_patients_a_word_needs() -> None:
     assert [enough(patients) for patients in (3, 100, 101, 1000)] == [5, 5, 6, 50]
-    assert frequency_class(97, 100) == "nearly all patients (97%)"
-    assert frequency_class(20, 100) == "some patients (20%)"
-    assert frequency_class(5, 100) == "few patients (5%)"
 
 
 @pytest.mark.parametrize(
