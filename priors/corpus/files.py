@@ -177,8 +177,8 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     return chain.from_iterable(map(io.BytesIO, whole_lines(iter_bytes(file, at=at))))
 
 
-def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield some whole lines of a text at a time, without a byte-order mark.
+def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[bytes]:
+    """Yield some whole lines of a text at a time, without a byte-order mark; `end` ends a line.
 
     Raises `BadInputError` on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
@@ -191,7 +191,7 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
                     raise BadInputError(what)
             block = block.removeprefix(b"\xef\xbb\xbf")
             first = False
-        last = block.rfind(b"\n") + 1
+        last = block.rfind(end) + 1
         if last:
             yield b"".join((*rest, block[:last]))
             rest = [block[last:]]

@@ -78,12 +78,12 @@ def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
 _MAX_FIELD_CHARS = 64 * 1024 * 1024
+#: Bytes of a CSV file in which its header ends.
+_HEAD_BYTES = 1 << 16
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile("[\x80-\x9f]")
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
-_OPEN_QUOTE = "a quote not closed, or text after one"
-_RETURN = "a carriage return outside of quotes; lines must end in line feeds"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
 
@@ -146,19 +146,20 @@ def _csv_rows(
 ) -> Iterator[tuple[int, Record | Fault]]:
     blocks = iter_bytes(file, at=at)
     head = b""
-    while len(head) < len(_UTF8_MARK) and (block := next(blocks, b"")):
+    while len(head) < _HEAD_BYTES and (block := next(blocks, b"")):
         head += block
     encoding = "utf-8" if head.startswith(_UTF8_MARK) else layout.encoding
+    end = "\r" if _ends_in_returns(head[:_HEAD_BYTES]) else "\n"
     # Each byte of the encoding is one character, so that bytes of UTF-8 can be told from text.
     may_mislead = encoding != "utf-8" and len(bytes(range(256)).decode(encoding, errors="surrogateescape")) == 256
     has_backslash = False
 
     def decoded() -> Iterator[io.StringIO]:
         nonlocal has_backslash
-        for block in whole_lines(chain([head], blocks)):
+        for block in whole_lines(chain([head], blocks), end=end.encode()):
             has_backslash = has_backslash or b'\\"' in block
             # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
-            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="\n")
+            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if end == "\r" else end)
 
     lines = chain.from_iterable(decoded())
     first = next(lines, "").removeprefix("\ufeff")
@@ -193,8 +194,17 @@ def _csv_rows(
             yield row, record
     except csv.Error as error:
         # The parser cannot tell where the next record begins.
-        why = _RETURN if "new-line" in str(error) else _BACKSLASH if has_backslash else _OPEN_QUOTE
-        yield row + 1, Fault(f"is malformed CSV from here on ({why})", is_last=True)
+        is_return = "new-line" in str(error)
+        why = "a carriage return outside of quotes" if is_return else "a quote not closed, or text after one"
+        yield row + 1, Fault(f"is malformed CSV from here on ({_BACKSLASH if has_backslash else why})", is_last=True)
+
+
+def _ends_in_returns(head: bytes) -> bool:
+    """Whether the first line of a CSV file ends in a carriage return alone; one within a quoted name ends no line."""
+    for match in re.finditer(rb"\r\n|\r|\n", head):
+        if head.count(b'"', 0, match.start()) % 2 == 0:
+            return match[0] == b"\r" and match.end() < _HEAD_BYTES
+    return False
 
 
 def _wrong_row(

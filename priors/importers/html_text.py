@@ -50,9 +50,10 @@ _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "lowercase": str.lower,
     "capitalize": lambda text: re.sub(r"(?<![\w'’])\w", lambda letter: letter[0].upper(), text),
 }
-#: Signs of an item of a list, and those of an ordered list that are its number.
-_BULLETS: Final = ("", "disc", "circle", "square")
-_NUMBERS: Final = ("", "decimal", "1")
+_LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+#: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
+_ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
@@ -67,8 +68,6 @@ _ANY_TAG: Final = re.compile(
 )
 #: Put after a page, and found again as an element only where the page is not cut off within something.
 _END_ID: Final = "end-of-attachment"
-#: Inputs that show nothing of a note.
-_UNSEEN_INPUTS: Final = ("hidden", "password", "submit", "button", "reset", "image", "file")
 #: Lists are indented by their depth, up to this.
 _MOST_INDENTED: Final = 8
 
@@ -187,13 +186,24 @@ class _List:
         self.number += self.step
         if style == "none":
             return ""
-        if style not in (_NUMBERS if self.is_ordered else _BULLETS):
-            raise RecordError("an HTML attachment has a list with letters, Roman numbers or other signs of its own")
-        return f"{number}. " if self.is_ordered else "* "
+        return f"{_numeral(number, style)}. " if self.is_ordered or style in _LIST_TYPES.values() else "* "
 
 
 def _whole(text: str | None, default: int) -> int:
     return int(text) if text is not None and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else default
+
+
+def _numeral(number: int, style: str) -> str:
+    numeral = str(number)
+    if style.endswith(("alpha", "latin")) and number > 0:
+        numeral = ""
+        while number:
+            number, place = divmod(number - 1, 26)
+            numeral = chr(ord("a") + place) + numeral
+    elif style.endswith("roman") and 0 < number < 4000:
+        figures = zip(f"{number:04}", _ROMAN_PLACES, strict=True)
+        numeral = "".join(_ROMAN[int(figure)].translate(str.maketrans("ivx", place)) for figure, place in figures)
+    return numeral.upper() if style.startswith("upper") else numeral
 
 
 class _Page:
@@ -227,22 +237,24 @@ class _Page:
             self._sign = f"{indent}{items.next_sign(element, look.list_style)}"
         if tag == "br":
             self._breaks += 1
-        elif tag == "select" or (tag == "input" and element.get("type", "text").lower() not in _UNSEEN_INPUTS):
-            raise RecordError("an HTML attachment holds a form, whose choices are no text")
+        elif tag == "input":
+            self._add(_shown_input(element), look)
         elif display in ("table", "inline-table"):
             self._read_table(element, look)
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
-            self._add(f"“{first}" if tag == "q" else first, look)
+            style = self._styles.get(element, {})
+            self._add(style.get("before", "“" if tag == "q" else ""), look)
+            self._add(first, look)
             is_boxes = display.endswith(("flex", "grid"))
-            for child in element:
+            for child in _shown_options(element) if tag == "select" else element:
                 # Flexible boxes and grids lay out each of their elements as a block.
                 gap = int(is_boxes and self._display(child) != "none")
                 self._break(gap)
                 self.read(child, look)
                 self._break(gap)
                 self._add(child.tail or "", look)
-            self._add("”" if tag == "q" else "", look)
+            self._add(style.get("after", "”" if tag == "q" else ""), look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
             self._write("")
@@ -285,7 +297,7 @@ class _Page:
             name = family.partition(",")[0].strip(" \"'")
             look = replace(look, symbol_font=name if is_symbol_font(name) else "")
         if tag in ("ol", "ul", "li") or "list-style-type" in style:
-            given = element.get("type", "").lower() or (look.list_style if tag == "li" else "")
+            given = _LIST_TYPES.get(element.get("type", ""), look.list_style if tag == "li" else "")
             look = replace(look, list_style=style.get("list-style-type", given))
         return look
 
@@ -384,3 +396,18 @@ class _Page:
             return "\n" in text
         displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag not in ("p", "div"))
         return "\n" in text or any(display not in (*_INLINE, "none") for display in displays)
+
+
+def _shown_input(element: "HtmlElement") -> str:
+    kind = element.get("type", "text").lower()
+    if kind in ("checkbox", "radio"):
+        return "☒" if "checked" in element.attrib else "☐"
+    return (
+        "" if kind in ("hidden", "password", "submit", "button", "reset", "image", "file") else element.get("value", "")
+    )
+
+
+def _shown_options(select: "HtmlElement") -> list["HtmlElement"]:
+    options = list(select.iter("option"))
+    chosen = [option for option in options if "selected" in option.attrib]
+    return options if "multiple" in select.attrib else chosen[-1:] or options[:1]

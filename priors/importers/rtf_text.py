@@ -7,7 +7,7 @@ is not used: it carries a character set from one font to the next, shows deleted
 import codecs
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
@@ -36,8 +36,9 @@ _CODE_PAGES: Final = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca"
 #: Groups that striprtf leaves out and Word shows: the numbers of lists, and what an embedded object looks like.
 _SHOWN_GROUPS: Final = frozenset({"pntext", "object", "result"})
 _SYMBOL_CHARSET: Final = 2
-#: Fields whose sign or choice stands in their instruction, and not in their result.
-_COMPUTED: Final = re.compile(rb"\s*(?:SYMBOL|FORMCHECKBOX|FORMDROPDOWN)\b", re.IGNORECASE)
+#: Tables within tables; deeper ones are read as if they stood at this depth.
+_MOST_TABLES: Final = 16
+_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @cache
@@ -66,6 +67,15 @@ class _Font:
 
 
 @dataclass(slots=True)
+class _Field:
+    """A field: the text that it had before, and what it says that it is."""
+
+    depth: int
+    begin: int
+    instruction: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _State:
     """What a group takes over from the group around it, and loses at its end."""
 
@@ -80,7 +90,8 @@ class _State:
     #: How many characters stand for one of Unicode.
     stand_ins: int = 1
     is_in_list: bool = False
-    is_in_table: bool = False
+    #: Tables around the paragraph.
+    tables: int = 0
 
     @property
     def is_shown(self) -> bool:
@@ -118,9 +129,10 @@ class _Reader:
         self._pieces: list[str] = []
         #: Bytes of one font that are not decoded yet: a character may take two.
         self._bytes = bytearray()
-        #: The finished cells of a row of a table, and the piece with which the open cell begins.
-        self._cells: list[str] = []
-        self._cell_begin = 0
+        self._fields: list[_Field] = []
+        #: By level of tables: the finished cells of the row, and the piece with which the open cell begins.
+        self._cells: defaultdict[int, list[str]] = defaultdict(list)
+        self._cell_begins = [0] * _MOST_TABLES
         self._has_lists = self._has_numbers = False
 
     def read(self) -> str:
@@ -141,8 +153,7 @@ class _Reader:
                 self._flush()
                 self._outer.append(replace(self._state))
             elif token["brace"] == b"}" and self._outer:
-                self._flush()
-                self._state = self._outer.pop()
+                self._close_group()
                 if not self._outer and ended is None:
                     ended = len(self._pieces)
             elif token["symbol"] is not None:
@@ -152,17 +163,38 @@ class _Reader:
             raise RecordError(_CUT_OFF)
         if "".join(self._pieces[ended:]).strip():
             raise RecordError("an RTF attachment goes on after its end")
-        self._end_row()
+        self._end_rows(1)
         if self._has_lists and not self._has_numbers:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
 
+    def _close_group(self) -> None:
+        self._flush()
+        if self._fields and self._fields[-1].depth == len(self._outer):
+            self._end_field(self._fields.pop())
+        self._state = self._outer.pop()
+
+    def _end_field(self, ended: _Field) -> None:
+        """Write what a field shows that is computed: a sign by its number."""
+        if len(self._pieces) > ended.begin or not self._state.is_shown:
+            return
+        instruction = b"".join(ended.instruction).decode("latin-1")
+        if re.match(r"\s*FORM(CHECKBOX|DROPDOWN)", instruction):
+            raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
+        symbol = _SYMBOL_FIELD.match(instruction)
+        if symbol is not None:
+            code = int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10)
+            font = re.search(r'\\f\s+"?([^"\\]+)', symbol[2])
+            name = "" if font is None else font[1].strip()
+            is_sign = is_symbol_font(name)
+            char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
+            self._pieces.append(shown_signs(char, name) if is_sign else char)
+
     def _take_bytes(self, given: bytes) -> None:
         if self._state.destination == "fonttbl" and not self._state.is_skipped:
             self._fonts[self._state.font or 0].written += given.decode("latin-1")
-        elif self._state.destination == "fldinst":
-            if _COMPUTED.match(given):
-                raise RecordError("an RTF attachment holds a symbol, box or list by a field, which is not read")
+        elif self._state.destination == "fldinst" and self._fields:
+            self._fields[-1].instruction.append(given)
         elif self._state.is_shown:
             self._bytes += given
 
@@ -171,6 +203,8 @@ class _Reader:
             self._state.is_skipped = True
         elif symbol == b"'":
             raise RecordError(_NOT_WHOLE)
+        elif self._state.destination == "fldinst":
+            self._take_bytes(symbol)
         elif symbol in _SYMBOLS:
             self._write(_SYMBOLS[symbol])
 
@@ -213,13 +247,16 @@ class _Reader:
             case "plain":
                 state.is_hidden = state.is_deleted = state.is_raised = state.is_capitals = False
                 state.font = None
-            case "pard" | "intbl":
-                state.is_in_table = word == "intbl"
+            case "pard" | "intbl" | "itap":
+                tables = {"pard": 0, "intbl": max(state.tables, 1), "itap": number or 0}[word]
+                state.tables = min(tables, _MOST_TABLES - 1)
                 state.is_in_list &= word != "pard"
             case "cell" | "row":
-                self._end_cell(is_last=word == "row")
+                self._end_part_of_table(word, 1)
             case "nestcell" | "nestrow":
-                raise RecordError("an RTF attachment holds a table within a table, which is not read")
+                self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
+            case "field":
+                self._fields.append(_Field(len(self._outer), len(self._pieces)))
             case "ls":
                 state.is_in_list = is_on
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
@@ -228,11 +265,9 @@ class _Reader:
                 raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
                 self._has_numbers = True
-            case "fonttbl" | "stylesheet":
+            case "fonttbl" | "fldinst" | "stylesheet":
                 state.destination = word
                 state.is_skipped = word != "fonttbl"
-            case "fldinst" if self._outer and self._outer[-1].is_shown:
-                state.destination, state.is_skipped = word, True
             case _ if word in _WORDS:
                 self._write(_WORDS[word])
             case _ if word in _destinations():
@@ -276,25 +311,29 @@ class _Reader:
         shown = shown_signs(text, font.name) if font.is_symbol else in_case
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
         self._has_lists |= self._state.is_in_list and not shown.isspace()
-        if text == "\n" and not self._state.is_in_table:
-            self._end_row()
+        if text == "\n":
+            outer = self._state.tables + 1
+            self._end_rows(outer)
+            self._cell_begins[outer:] = [len(self._pieces)] * (_MOST_TABLES - outer)
 
     def _font(self) -> _Font:
         return self._fonts.get(self._default_font if self._state.font is None else self._state.font, _Font())
 
-    def _end_cell(self, *, is_last: bool) -> None:
-        text = "".join(self._pieces[self._cell_begin :]).strip("\n")
-        if text or not is_last:
-            self._cells.append(text)
-            del self._pieces[self._cell_begin :]
-        if is_last:
-            self._end_row()
+    def _end_part_of_table(self, part: str, level: int) -> None:
+        self._end_rows(level + 1)
+        begin = self._cell_begins[level]
+        text = "".join(self._pieces[begin:]).strip("\n")
+        if text or part == "cell":
+            self._cells[level].append(text)
+            del self._pieces[begin:]
+        if part == "row":
+            self._end_rows(level)
+        self._cell_begins[level:] = [len(self._pieces)] * (_MOST_TABLES - level)
 
-    def _end_row(self) -> None:
-        """Put the finished cells of a row where it stands."""
-        if self._cells:
-            has_lines = any("\n" in cell for cell in self._cells)
-            row = "\n".join(filter(None, self._cells)) if has_lines else "\t".join(self._cells).rstrip("\t")
-            self._pieces[self._cell_begin : self._cell_begin] = [row, "\n"]
-            self._cells.clear()
-        self._cell_begin = len(self._pieces)
+    def _end_rows(self, level: int) -> None:
+        """Put the finished cells of tables of this level, and of those within, where their rows stand."""
+        for deeper in sorted((one for one in self._cells if one >= level), reverse=True):
+            cells = self._cells.pop(deeper)
+            has_lines = any("\n" in cell for cell in cells)
+            row = "\n".join(filter(None, cells)) if has_lines else "\t".join(cells).rstrip("\t")
+            self._pieces[self._cell_begins[deeper] : self._cell_begins[deeper]] = [row, "\n"]

@@ -1,8 +1,8 @@
 """The part of CSS that decides what a reader of a page sees: what is hidden, keeps its lines, or is a list or table.
 
-Selectors are of elements, classes, ids and attributes, within or directly below one another; conditions those of a
-screen that is 1280 pixels wide. A sheet that decides by another selector (a nested rule), condition (`@layer`) or
-value, or that writes text, is refused where the page has such elements.
+Selectors are of elements, classes, ids and attributes, within or directly below one another. A sheet that decides by
+another selector (a nested rule), condition (`@layer`) or value, or that writes more than a plain text, is refused where
+the page has such elements. Conditions are those of a screen that is 1280 pixels wide.
 """
 
 import re
@@ -40,17 +40,21 @@ _VALUES: Final = {
 }
 #: Values that stand elsewhere: a refused note is better than one that shows what it should not.
 _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
-#: Where a list has its signs.
-_PLACES: Final = ("inside", "outside")
 _FREE: Final = ("font-size", "font-family", "top", "bottom")
-#: Text that a sheet writes before or after an element; and what is none.
-_GENERATED: Final = re.compile(r"(.*?)::?(?:before|after|marker)$", re.DOTALL)
-_CONTENT: Final = re.compile(rf"(?<![\w-])content\s*:((?:{_STRING}|[^;])+)", re.IGNORECASE | re.DOTALL)
+#: Text that a sheet writes before or after an element: none, or a plain one.
+_GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
-    r"\s*(?:none|normal|no-(?:open|close)-quote|([\"'])(?:\s|\\0{0,4}(?:20|[aA]0)|\\200[bB])*\1)?\s*(?:!.*)?"
+    r"\s*(?:none|normal|no-(?:open|close)-quote|([\"'])(?:\s|\\0{0,4}(?:20|[aA]0)|\\200[bB])*\1)?\s*"
 )
+_PLAIN_CONTENT: Final = re.compile(rf"\s*({_STRING})\s*(?:/.*)?", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
+#: Escapes of other signs, halves of one, and signs of a font's own.
+_NO_TEXT: Final = re.compile("[\\\\\ud800-\uf8ff]")
+#: What every browser can lay out.
+_SUPPORTS: Final = re.compile(r"(not )?\(display ?: ?(?:grid|flex)\)")
 _SCREEN_PX: Final = 1280
-_WIDTH: Final = re.compile(r"\((min|max)-(?:device-)?width ?: ?([\d.]+) ?(px|r?em)\)")
+_QUERY: Final = re.compile(r"(?:(not|only)\s+)?(?:(all|screen|print|\w+)(?:\s+and\s+|$))?(.*)")
+_WIDTH: Final = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*(px|em|rem)")
 _AT_RULES_WITHOUT_STYLES: Final = frozenset({"font-face", "page", "list", "counter-style", "namespace", "charset"})
 _TOO_MUCH: Final = "an HTML attachment has a style sheet that would take beyond measure to follow"
 _NOT_READ: Final = "an HTML attachment has a style sheet that decides what is shown by a {} not read"
@@ -80,18 +84,16 @@ def computed_styles(tree: "HtmlElement") -> Styles:
     #: Whether it is important, and how specific its selector is: what counts more comes later.
     found: list[tuple[tuple[bool, tuple[int, ...]], list[HtmlElement], Mapping[str, str]]] = []
     sheets = [sheet for sheet in tree.iter("style") if _is_css(sheet) and _applies("media", sheet.get("media", ""))]
+    #: Elements that may have no text before or after them after all.
+    doubted: set[tuple[HtmlElement, str]] = set()
     rules = [rule for sheet in sheets for rule in _rules("".join(sheet.itertext()))]
     if len(rules) * sum(1 for _ in tree.iter()) > _MOST_STEPS:
         raise RecordError(_TOO_MUCH)
     for selector, declarations, applies in rules:
         generated = _GENERATED.fullmatch(selector)
-        if generated:
-            said: _Said = []
-            writes = not all(map(_NO_CONTENT.fullmatch, _CONTENT.findall(declarations)))
-            selector = generated[1].rstrip() or "*"
-        else:
-            said, writes = _declared(declarations), False
-        if not (said or writes) or _NOT_OF_TEXT.search(selector):
+        said = _generated(generated[2], declarations) if generated else _declared(declarations)
+        selector = (generated[1].rstrip() or "*") if generated else selector
+        if not said or _NOT_OF_TEXT.search(selector):
             continue
         exact = _path(selector)
         path = exact or _path(_UNREAD.sub("", _BARE.sub("*", selector))) or ("//*", ())
@@ -99,9 +101,13 @@ def computed_styles(tree: "HtmlElement") -> Styles:
             elements = tree.xpath(path[0])
         except (lxml.etree.XPathError, ValueError):  # names and values that XML does not have
             raise RecordError(_NOT_READ.format("selector")) from None
-        if elements and (exact is None or applies is None or writes):
-            what = "selector" if exact is None else "condition" if applies is None else "value"
-            raise RecordError(_NOT_READ.format(what))
+        if exact is None:
+            if elements and any(text.strip() for _, part in said for text in part.values()):
+                raise RecordError(_NOT_READ.format("selector"))
+            doubted |= {(element, place) for element in elements for _, part in said for place in part}
+            continue
+        if applies is None and elements:
+            raise RecordError(_NOT_READ.format("condition"))
         if elements:
             _check_values(said)
         found += [((urgent, path[1]), elements, part) for urgent, part in said]
@@ -113,6 +119,8 @@ def computed_styles(tree: "HtmlElement") -> Styles:
     for _, elements, part in sorted(found, key=lambda one: one[0]):
         for element in elements:
             styles.setdefault(element, {}).update(part)
+    if any(styles.get(element, {}).get(place, "").strip() for element, place in doubted):
+        raise RecordError(_NOT_READ.format("selector"))
     return styles
 
 
@@ -160,6 +168,9 @@ def _applies(kind: str, condition: str) -> bool | None:
     """Say whether what stands under an at-rule counts on a screen; None where the rule is not read."""
     if kind in _AT_RULES_WITHOUT_STYLES or kind.startswith("font-") or kind.endswith("keyframes"):
         return False
+    if kind == "supports":
+        found = _SUPPORTS.fullmatch(" ".join(condition.lower().split()))
+        return None if found is None else not found[1]
     if kind != "media":
         return None
     answers = [_is_for_screens(query.strip()) for query in " ".join(condition.lower().split()).split(",")]
@@ -167,47 +178,73 @@ def _applies(kind: str, condition: str) -> bool | None:
 
 
 def _is_for_screens(query: str) -> bool | None:
-    medium, *features = query.removeprefix("only ").split(" and ")
-    if medium.startswith("("):
-        medium, features = "all", [medium, *features]
-    if medium not in ("", "all", "screen"):
-        return False if medium.isalpha() else None
-    widths = list(map(_WIDTH.fullmatch, features))
-    is_true = True
-    for width in widths:
-        if width is None:
+    parts = _QUERY.fullmatch(query)
+    if parts is None:
+        return None
+    modifier, medium, features = parts.groups()
+    answers = [medium in (None, "all", "screen")]
+    for feature in features.split(" and ") if features else ():
+        inner = feature.strip().removeprefix("(").removesuffix(")").strip()
+        width = _WIDTH.fullmatch(inner)
+        if width is not None:
+            pixels = float(width[2]) * (1 if width[3] == "px" else 16)
+            answers.append(pixels <= _SCREEN_PX if width[1] == "min" else pixels >= _SCREEN_PX)
+        elif inner.startswith("prefers-"):
+            answers.append(inner.endswith((" light", ":light", "no-preference")))
+        elif answers[0]:
             return None
-        pixels = float(width[2]) * (1 if width[3] == "px" else 16)
-        is_true &= pixels <= _SCREEN_PX if width[1] == "min" else pixels >= _SCREEN_PX
-    return is_true
+    return all(answers) != (modifier == "not")
 
 
 @lru_cache(maxsize=1000)
 def _declared(declarations: str) -> _Said:
     by_urgency: dict[bool, dict[str, str]] = {False: {}, True: {}}
-    for written_name, written in _DECLARATION.findall(declarations):
-        name, (value, *urgent) = written_name.lower(), (part.strip().lower() for part in _URGENT.split(written))
-        if urgent not in ([], ["important"]):
-            continue  # no CSS
+    for name, value, is_urgent in _values(declarations):
         if name == "font" and (shorthand := _FONT.search(value)):
             name, value = "font-family", shorthand[1]
         elif name in ("white-space", "white-space-collapse"):
             name, value = "white-space", {"preserve": "pre-wrap", "preserve-breaks": "pre-line"}.get(value, value)
         elif name == "list-style":
-            name, value = (
-                "list-style-type",
-                next((word for word in value.split() if word not in _PLACES and "(" not in word), ""),
-            )
+            name, value = "list-style-type", next((word for word in value.split() if "(" not in word), "")
         allowed = _VALUES.get(name)
         is_valid = allowed is None or allowed.fullmatch(value) or _ELSEWHERE.search(value)
         if name in _PROPERTIES and is_valid and value not in ("inherit", "unset"):
-            by_urgency[bool(urgent)][name] = value
+            by_urgency[is_urgent][name] = value
     return [(is_urgent, said) for is_urgent, said in by_urgency.items() if said]
+
+
+def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield each property, its value, and whether it is important; what is no CSS is left out."""
+    for name, written in _DECLARATION.findall(declarations):
+        value, *urgent = (part.strip() for part in _URGENT.split(written))
+        if not urgent or urgent[0].lower() == "important":
+            yield name.lower(), value if name.lower() == "content" else value.lower(), bool(urgent)
 
 
 def _check_values(said: _Said) -> None:
     if any(_ELSEWHERE.search(value) for _, part in said for name, value in part.items() if name not in _FREE):
         raise RecordError(_NOT_READ.format("value"))
+
+
+def _generated(place: str, declarations: str) -> _Said:
+    """Return the text that a sheet puts before or after an element, as the property `before` or `after`.
+
+    It is `var()` where it is not read: counters, pictures as letters, lines of their own.
+    """
+    values = list(_values(declarations))
+    others = {name: value for name, value, _ in values}
+    shown = "none" if others.get("visibility") == "hidden" else others.get("display", "inline")
+    said: _Said = []
+    for name, value, is_urgent in values:
+        if name == "content":
+            plain = _PLAIN_CONTENT.fullmatch(value)
+            text = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000), plain[1][1:-1]) if plain else "\\"
+            if shown == "none" or _NO_CONTENT.fullmatch(value):
+                text = ""
+            elif _NO_TEXT.search(text) or place == "marker" or shown not in ("inline", "inline-block"):
+                text = "var()"
+            said.append((is_urgent, {place: text}))
+    return said
 
 
 def _path(selector: str) -> tuple[str, tuple[int, ...]] | None:

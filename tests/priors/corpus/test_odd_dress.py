@@ -33,6 +33,11 @@ DRESSED = {
         ),
         "diagnoses.csv": "patientId|Diagnosis|Present\na|HIV|Yes\nb|hiv|NO\n",
     },
+    "carriage returns alone": {
+        "notes.csv": PLAIN["notes.csv"].replace("\n", "\r"),
+        "patients.csv": PLAIN["patients.csv"].replace("\n", "\r").rstrip(),
+        "diagnoses.csv": "\ufeffsep=,\r" + PLAIN["diagnoses.csv"].replace("\n", "\r"),
+    },
     "tabs and American dates": {
         "notes.tsv": (
             "patient_id\tnote_id\ttext\tvisit_date\n"

@@ -35,6 +35,8 @@ _FONTS = (
         # Fonts of signs, by their set or their name, also as Word puts their codes in Unicode.
         (_FONTS + rb"BP \f2\'b3\f0  140, \f2 m\f0 g \f7\'a3\f0  5 {\f2\u-3917\'b3} \f3\'fc\f2\u8805 ?",
          "BP ≥ 140, μg ≤ 5 ≥ ✓≥"),
+        (rb'x {\field{\*\fldinst SYMBOL 179 \\f "Symbol" \\s 10}{\fldrslt\f3\fs20}} 3', "x ≥ 3"),
+        (rb'{\field{\*\fldinst {SYMBOL 0xFC \\f Wingdings}}}{\field{\*\fldinst SYMBOL 181}{\fldrslt}}', "✓µ"),
         # Fields show their result.
         (rb"{\field{\*\fldinst INCLUDETEXT /etc/passwd}{\fldrslt }}x", "x"),
         (rb'{\field{\*\fldinst{HYPERLINK "http://e/"}}{\fldrslt{\ul link}}}', "link"),
@@ -53,6 +55,8 @@ _FONTS = (
          "a\nBP\t120/80\n\tx\nb"),
         (rb"\trowd\pard\intbl CC\par dizzy\cell Problems\par bipolar\cell\row\pard b",
          "CC\ndizzy\nProblems\nbipolar\nb"),
+        (rb"x\par\pard\intbl a\par\pard\intbl\itap2 n1\nestcell n2\nestcell{\*\nesttableprops\nestrow}"
+         rb"{\nonesttables\par}\pard\intbl\cell b\cell\row\pard y", "x\na\nn1\tn2\nb\ny"),
         # Signs by name, line ends, and hyphens that show only where a line breaks.
         (b"a\\~b\\-c\\_d\\{\\}\\\\\\lquote x\\rquote\\emdash\\bullet\\\ny\\line z\\tab q\\page r\\sect\r\ns",
          "a bc-d{}\\‘x’—•\ny\nz\tq\nr\ns"),
@@ -103,11 +107,8 @@ def test_what_follows_a_document_may_show_nothing() -> None:
         (b"{\\rtf1" + _FONTS + rb"\f3 q\'01}", "a symbol font .* not known"),
         (rb"{\rtf1\pard\ls1 first\par}", "lists and does not write their numbers"),
         (rb"{\rtf1\pard{\*\pn\pnlvlbody\pndec}first\par}", "lists and does not write their numbers"),
-        (rb"{\rtf1\pard\intbl\itap2 n1\nestcell{\*\nesttableprops\nestrow}\cell\row}", "table within a table"),
         (rb"{\rtf1 GFR {\mmath{\*\moMath{\mr 90}}} ml}", "holds a formula"),
-        (rb"{\rtf1 {\field{\*\fldinst FORMCHECKBOX {\*\formfield{\ffres1}}}{\fldrslt}}}", "symbol, box or list"),
-        (rb'{\rtf1 {\field{\*\fldinst SYMBOL 179 \\f "Symbol" \\s 10}{\fldrslt\f3\fs20}} 3}', "symbol, box or list"),
-        (rb"{\rtf1 {\field{\fldinst {\b SYMBOL 0xFC \\f Wingdings}}}}", "symbol, box or list"),
+        (rb"{\rtf1 {\field{\*\fldinst FORMCHECKBOX {\*\formfield{\ffres1}}}{\fldrslt}}}", "a box or list of a form"),
     ],
 )  # fmt: skip
 def test_a_document_that_cannot_be_read_whole_is_rejected(content: bytes, reason: str) -> None:
@@ -121,7 +122,7 @@ def test_a_large_document_is_read_in_one_pass() -> None:
     assert text_of_rtf(b"{\\rtf1 " + fonts + fields + groups) == "x"
 
 
-_WORDS = (rb"\par ", rb"\b ", rb"\intbl ", rb"\pard ", rb"\cell ", rb"\row ", rb"\trowd ")
+_WORDS = (rb"\par ", rb"\b ", rb"\intbl ", rb"\pard ", rb"\cell ", rb"\row ", rb"\itap2 ", rb"\nestcell ", rb"\trowd ")
 
 
 def test_no_word_is_lost_or_moved_however_tables_are_broken() -> None:

@@ -35,6 +35,7 @@ READ: dict[str, tuple[str, bytes, str]] = {
     "declared in quotes, after the mark of UTF-8": ("", b'\xef\xbb\xbf"sep=|"\nMRN|Note\np1|CC\n', "CC"),
     "declared as the column map says": (SEMICOLON, b"SEP=;\nMRN;Note\np1;CC\n", "CC"),
     "declared, one that the column map alone has": ('delimiter = "^"\n', b"sep=^\nMRN^Note\np1^CC\n", "CC"),
+    "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "a\rb\nc"),
     "a carriage return in a name": ("", b'MRN,Note,"x\ry"\np1,CC,\n', "CC"),
     "a carriage return in a note": ("", b'MRN,Note\np1,"a\rb"\n', "a\rb"),
     "a backslash before a quote that ends a cell": ("", b'MRN,Note\np1,"C:\\"\n', "C:\\"),
@@ -49,7 +50,6 @@ READ: dict[str, tuple[str, bytes, str]] = {
 REFUSED: dict[str, tuple[str, bytes, str]] = {
     "another delimiter declared": (SEMICOLON, b"sep=,\nMRN,Note\np1,CC\n", "declares another delimiter (sep=)"),
     "a delimiter declared that is not read": ("", b"sep=^\nMRN^Note\n", "declares a delimiter that is not read"),
-    "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "CSV from here on (a carriage"),
     "a carriage return outside of quotes": ("", b"MRN,Note\np1,a\rb\n", "CSV from here on (a carriage"),
     "quotes by backslash": ("", b'MRN,Note\np1,"said \\"ok\\", left"\n', 'is written with a backslash (\\"): write it'),
     "quotes by backslash, fields too many": ("", b'MRN,Note\np1,"said \\", x"\n', 'is written with a backslash (\\")'),
