@@ -152,8 +152,8 @@ def done_sentence(certificate: Certificate) -> str:
         if began is None:
             return f"{again}, from weights that never saw a patient of the corpus."
         return (
-            f"{again}. It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes either"
-            " is its trainer's word, and is not checked here."
+            f"{again}. It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes"
+            " either is its trainer's word, and is not checked here."
         )
     return (
         "That is not known here: no training record was given. Whatever was done, it counts as a temporary measure"
