@@ -15,7 +15,7 @@ MINIMUM_SHARE = 0.05
 MINIMUM_PATIENTS = 5
 #: A header that a shipped profile knows tells nothing of a patient: so many patients may have it alone.
 MINIMUM_KNOWN = 2
-#: What most of a group have is a property of the group.
+#: What most notes have is a property of all.
 MOST = 0.5
 
 

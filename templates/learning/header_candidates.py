@@ -1,4 +1,4 @@
-"""What may be a header in a note, how it is set off, and which styles a group of notes uses."""
+"""What may be a header in a note, how it is set off, and which styles the notes use."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ _UNMARKED = ("lead_in", "inline")
 _STANDALONE = frozenset({"markdown", "brackets", "enclosed", "capitals", "title_case"})
 #: Styles whose unknown words head a text where most notes have them.
 _LISTED = frozenset({"numbered", "bulleted", "dash", "capitals_colon", "inline"})
-#: An unknown line that fewer of a group have is a matter of chance.
+#: An unknown line that fewer of the notes have is a matter of chance.
 _USUAL = 0.2
 #: Styles whose mark alone makes a header.
 _MARKED = frozenset({"markdown", "brackets", "enclosed"})
@@ -47,7 +47,7 @@ _MANY = 2
 _MOST_WORDS = 5
 #: Letters of an abbreviation.
 _SHORT = 4
-#: A style must explain this share of a group's headers to be proposed beside another.
+#: A style must explain this share of the headers to be proposed beside another.
 _BESIDE = 0.1
 #: Of two styles the narrower is proposed where it explains this share of what the other does.
 _AS_MUCH = 0.97
@@ -138,7 +138,7 @@ def is_shorthand(header: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChosenHeaders:
-    """The headers of a group of notes."""
+    """The headers of some notes."""
 
     styles: tuple[str, ...]
     #: Header -> patients in whose note it stands in one of the styles, in the order in which they stand in notes.
@@ -148,9 +148,9 @@ class ChosenHeaders:
 
 
 def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, least: int) -> ChosenHeaders | None:
-    """Return the headers that stand in the notes of a group below their banners; None where nothing recurs.
+    """Return the headers that stand in the notes below their banners; None where nothing recurs.
 
-    `least` is the number of patients of the group that must have a header; of one that opens a section in a shipped
+    `least` is the number of patients that must have a header; of one that opens a section in a shipped
     profile fewer are enough.
     """
     known = known_words().headers.keys() | known_words().ambiguous

@@ -164,7 +164,7 @@ class LabelledValue:
 
 @dataclass(frozen=True, slots=True)
 class LabelUse:
-    """A label of a group of notes, and what it holds."""
+    """A label, and what it holds."""
 
     label: str
     #: The fact it holds; None where it is none, or one that another label holds.
@@ -193,7 +193,7 @@ def find_labels(banners: Sequence[str], *, least: int) -> list[list[LabelledValu
 
 
 def assign_facts(notes: Sequence[LearningSample], labels: Sequence[Sequence[LabelledValue]]) -> list[LabelUse]:
-    """Return the labels of a group of notes, most frequent first, each with its fact.
+    """Return the labels of notes, most frequent first, each with its fact.
 
     The tables tell first: a label holds the fact whose value most often stands there. Then the label's words, then the
     shape of its values.

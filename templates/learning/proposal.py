@@ -23,7 +23,7 @@ from clinaudit.templates.names import FACTS, Pattern
 
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
-#: A pattern that places a fact in fewer of a group's notes than this share is not proposed.
+#: A pattern that places a fact in a smaller share of the notes is not proposed.
 _PATTERN_SHARE = 0.2
 #: A line that is a date alone, or a date and a time.
 _DATE_LINE = (
