@@ -32,6 +32,7 @@ from clinaudit.audit.measures.judge.verdict import (
     spans_problem,
 )
 from clinaudit.audit.runtime.choices import JudgeDecoding
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
@@ -46,6 +47,7 @@ from clinaudit.audit.runtime.served.question import (
     Inquiry,
     Question,
     StrictModel,
+    after_thought,
     break_control_tokens,
     estimate_tokens,
     object_schema,
@@ -294,6 +296,7 @@ class OpenAIJudge:
         self._seed = seed if decoding == "deterministic" else None
         self._note_tokens = note_tokens
         self._panel = tuple(panel)
+        self._has_thought = False
         self.use_cache(None)
 
     def identity(self) -> dict[str, str]:
@@ -334,6 +337,9 @@ class OpenAIJudge:
             elif settled.answer is None:
                 yield Judgement(None, self.name, settled.attempts, settled.reason)
             else:
+                if not self._has_thought and after_thought(settled.answer) != settled.answer:
+                    self._has_thought = True
+                    warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
                 read = read_verdict(settled.answer, text, diagnosis, self._panel)
                 verdict, reason = (None, read) if isinstance(read, str) else (read, None)
                 yield Judgement(verdict, self.name, settled.attempts, reason)

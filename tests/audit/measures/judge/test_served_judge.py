@@ -108,10 +108,13 @@ def test_an_unusable_answer_is_asked_for_again_once_then_unjudged(server, cache,
         f"\n```\n{GOOD}\n```  \n",
     ],
 )
-def test_a_thought_before_the_object_and_a_fence_around_it_are_taken_off(server, cache, said):
+def test_a_thought_before_the_object_and_a_fence_around_it_are_taken_off_and_a_thought_is_said(
+    server, cache, said, capsys
+):
     server.always = says(said)
-    (found,) = judgements(server, cache, [SECRET])
-    assert (found.verdict, found.attempts) == (POSITIVE, 1)
+    found = judgements(server, cache, [SECRET, "b depression", "c depression"])
+    assert [(judgement.verdict, judgement.attempts) for judgement in found] == [(POSITIVE, 1)] * 3
+    assert capsys.readouterr().err.count("a thought (<think>) stands before answers") == ("think" in said)
 
 
 def test_as_the_provider_decodes_neither_temperature_nor_seed_is_sent_and_there_is_room_to_reason(server, cache):
