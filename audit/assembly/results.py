@@ -227,7 +227,7 @@ def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str,
         (
             inputs.judge.identity().get("decoding") == "provider-default",
             "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
-            "asked three times, and what two answers share counts.",
+            "asked once.",
         ),
         (
             source == "lexicon",
