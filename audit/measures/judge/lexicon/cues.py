@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
 from clinaudit.priors.diagnoses import TermKind
@@ -28,9 +29,8 @@ _WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
-#: Words of the table `turns`: no adjectives, verbs, the beginnings of a question, and what may stand before these.
-_TURNS: Final = {name: frozenset(words.split()) for name, words in CUE_TABLES["turns"].items()}
-_SEEN: Final = frozenset(_SETS["SEEN"].split("|"))
+#: Words of the table `turns`.
+_VERBS, _NO_ADJECTIVES = (frozenset(CUE_TABLES["turns"][name].split()) for name in ("verbs", "no_adjectives"))
 _CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
 
 
@@ -55,6 +55,17 @@ class Clause(NamedTuple):
     cues: tuple[Cue, ...]
     #: Tokens that begin a line after the first: a dash there is a bullet.
     line_starts: frozenset[int]
+    #: The tokens, each with a blank after it; where each begins, and where the last one ends.
+    text: str
+    starts: Sequence[int]
+
+    def before(self, token: int) -> str:
+        """Return the tokens before one, each with a blank after it."""
+        return self.text[: self.starts[token]]
+
+    def after(self, token: int) -> str:
+        """Return the tokens from one on, each with a blank after it."""
+        return self.text[self.starts[token] :]
 
 
 def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
@@ -95,6 +106,32 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
             is_open = is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
     return f"(?:{'|'.join(sorted(set(branches), key=len, reverse=True))})", first_words, may_be_empty
+
+
+def word_lists(table: str) -> dict[str, frozenset[str]]:
+    """Return the lists of words of a table, by name."""
+    return {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
+
+
+@cache
+def pattern(table: str, name: str) -> re.Pattern[str]:
+    """Return a pattern of a table over words, with what it names filled in."""
+    return re.compile(_fill(table, name))
+
+
+def _fill(table: str, name: str) -> str:
+    patterns, words = CUE_TABLES[table]["patterns"], CUE_TABLES[table]
+    if name in patterns:
+        return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(patterns[name]))
+    if name in _SETS:
+        return str(_SETS[name])
+    # Of a long table each word is followed by the letters of its lists.
+    return rf"\S*{letters_of(table)[name]}\S*" if table == "purpose" else "|".join(map(re.escape, words[name].split()))
+
+
+def letters_of(table: str) -> dict[str, str]:
+    """Return a capital for each list of words of a table, by name."""
+    return dict(zip(word_lists(table), ascii_uppercase, strict=False))
 
 
 #: Compiled when a text first holds a phrase's first word: there are thousands.
@@ -141,7 +178,7 @@ def read_clause(text: str) -> Clause:
     line_starts = frozenset(
         number for number in range(1, len(words)) if "\n" in text[spans[number - 1].end : spans[number].start]
     )
-    return Clause(words, spans, tuple(cues), line_starts)
+    return Clause(words, spans, tuple(cues), line_starts, joined, starts)
 
 
 def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool) -> Cue | None:
@@ -187,7 +224,7 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
 def _is_right_before(clause: Clause, cue: Cue, mention: Span) -> bool:
     """Whether nothing stands between two words, or one that may be an adjective: "his severe depression"."""
     between = _between(cue, mention)
-    return not between or (len(between) == 1 and clause.words[between[0]] not in _TURNS["no_adjectives"])
+    return not between or (len(between) == 1 and clause.words[between[0]] not in _NO_ADJECTIVES)
 
 
 def _between(cue: Cue, mention: Span) -> range:
@@ -226,7 +263,7 @@ def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> 
         # The cue stands in brackets, and the mention does not, or the other way round.
         return False
     is_ahead = cue.end <= mention.start
-    if not is_ahead and "," in words and not _TURNS["verbs"].isdisjoint(words[: -1 - words[::-1].index(",")]):
+    if not is_ahead and "," in words and not _VERBS.isdisjoint(words[: -1 - words[::-1].index(",")]):
         # A mention has its own statement before the next: "anxiety well controlled, no mania".
         return False
     # A turn right after the cue, or at the mention itself, is one, too.
@@ -243,7 +280,7 @@ def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozens
     cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
     for at, word in enumerate(words):
         if word in _CONJUNCTIONS:
-            if _states(clause, at + 1):
+            if pattern("turns", "statement").match(clause.text, clause.starts[at + 1]):
                 found.add(at + 1)
         elif at not in cue_ends and (
             word == ":" or (word in "-–—" and at not in clause.line_starts and _is_apart(clause, at))
@@ -259,26 +296,11 @@ def _is_apart(clause: Clause, at: int) -> bool:
     return before and at + 1 < len(spans) and spans[at].end < spans[at + 1].start
 
 
-def _states(clause: Clause, start: int) -> bool:
-    """Whether some words and a verb stand at `start`: "anxiety is worse"."""
-    for at in range(start, min(start + 6, len(clause.words))):
-        word = clause.words[at]
-        if word in _TURNS["verbs"] and at > start:
-            return not _SEEN.intersection(clause.words[at + 1 : at + 4])
-        if not word[0].isalpha() or word in ("or", "nor", "and", "who", "which", "that", "no", "not"):
-            return False
-    return False
-
-
 def asks(clause: Clause, mention: Span) -> bool:
     """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
-    words = clause.words
-    return words[-1:] == ("?",) and (
-        mention.end == len(words) - 1
-        or any(
-            words[at] in _TURNS["asking"] and (at == 0 or words[at - 1] in _TURNS["before_question"])
-            for at in range(mention.start - 1)
-        )
+    return clause.words[-1:] == ("?",) and (
+        mention.end == len(clause.words) - 1
+        or pattern("turns", "question").search(clause.before(mention.start)) is not None
     )
 
 

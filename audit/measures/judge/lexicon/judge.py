@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Clause, asks, decide, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, asks, decide, read_clause, token_span
 from clinaudit.audit.measures.judge.lexicon.layout import (
     MAX_CLAUSE_CHARS,
     PHRASE_TABLES,
@@ -21,7 +21,12 @@ from clinaudit.audit.measures.judge.lexicon.layout import (
     first_rule,
     section_at,
 )
-from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another
+from clinaudit.audit.measures.judge.lexicon.people import (
+    Gender,
+    gender_of_patient,
+    is_given_for_another,
+    is_of_another,
+)
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
@@ -38,9 +43,6 @@ _MOST_KEPT: Final = 20_000
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 #: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
 _GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
-#: Words of what a drug is given for, and how many stand between both at most [choice]: dose, way and times.
-_PURPOSE: Final = {name: frozenset(words.split()) for name, words in CUE_TABLES["purpose"].items()}
-_FARTHEST_REASON: Final = 14
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -134,62 +136,6 @@ def _attribute(
     if cue.says == "over":
         return "negative" if kind is TermKind.SYMPTOM else "positive", cue.says
     return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says
-
-
-def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bool:
-    """Return whether a clause says that a drug, a half-open span of tokens, is given for something else.
-
-    `only_listed`: by a condition of the table alone. Example: "lamotrigine 100 mg bd for focal epilepsy".
-    """
-    return _follows(clause.words, drug, only_listed) or _goes_before(clause.words, drug)
-
-
-def _follows(words: tuple[str, ...], drug: Span, only_listed: bool) -> bool:
-    conditions = _PURPOSE["conditions"]
-    for at in range(drug.end, min(len(words), drug.end + _FARTHEST_REASON)):
-        word, following = words[at], words[at + 1 : at + 6]
-        if word in "(-:–,":
-            if word != "," and not conditions.isdisjoint(following[:2]):
-                return True
-            begins = _PURPOSE["after_comma"] | (frozenset() if word == "," else _PURPOSE["introduce"])
-            if begins.isdisjoint(following[:1]):
-                return False
-        elif word in (";", "+", "and", "&", "but"):
-            # The reason may be that of what stands beside it.
-            return False
-        elif word in _PURPOSE["introduce"]:
-            reason = _reason(words[at + 1 : at + 8], only_listed)
-            if reason is not None:
-                return reason
-        elif (word in _PURPOSE["introduce_listed"] and not conditions.isdisjoint(following)) or (
-            word in conditions and at - drug.end <= 1
-        ):
-            return True
-    return False
-
-
-def _reason(words: tuple[str, ...], only_listed: bool) -> bool | None:
-    """Return whether words give another reason; None where they give none ("for years")."""
-    for at, word in enumerate(words):
-        if word in _PURPOSE["of_the_mind"]:
-            return False
-        if word in _PURPOSE["conditions"]:
-            return True
-        if at < 2 and (word in _PURPOSE["times"] or word[0].isdigit()):
-            return None
-        if word in (",", ";", ")", "and", "but"):
-            break
-    first = next((word for word in words[:4] if word not in _PURPOSE["before"]), "")
-    return (not only_listed and first[:1].isalpha()) or None
-
-
-def _goes_before(words: tuple[str, ...], drug: Span) -> bool:
-    """Whether a condition that the drug is not listed for stands before it: "Epilepsy: on lamotrigine"."""
-    linked = words[max(0, drug.start - _FARTHEST_REASON + 1) : drug.start]
-    begun = max((at for at, word in enumerate(linked, 1) if word in (";", "but", ".")), default=0)
-    at = max((at for at, word in enumerate(linked, 1) if word in _PURPOSE["conditions"]), default=0)
-    linked = linked[at:]
-    return at > begun and not _PURPOSE["joins"].isdisjoint(linked) and "," not in linked and "and" not in linked
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:

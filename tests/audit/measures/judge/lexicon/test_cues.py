@@ -4,8 +4,7 @@ import pytest
 from support.cases import read_cases
 
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, decide, read_clause, token_span
-from clinaudit.audit.measures.judge.lexicon.judge import is_given_for_another
-from clinaudit.audit.measures.judge.lexicon.people import gender_of_patient, is_of_another
+from clinaudit.audit.measures.judge.lexicon.people import gender_of_patient, is_given_for_another, is_of_another
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
 
