@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
@@ -24,14 +24,10 @@ _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 _MOST_KEPT: Final = 256
 #: The farthest that a cue reaches, in tokens [choice]: lists of a review of systems are as long.
 _FARTHEST: Final = 60
-#: Words that may stand between a mention and a cue that ends at the next word, or at the next item of a list [choice].
-_WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
-#: Words of the table `turns`.
-_VERBS, _NO_ADJECTIVES = (frozenset(CUE_TABLES["turns"][name].split()) for name in ("verbs", "no_adjectives"))
-_CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
+_NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
 
 
 class Cue(NamedTuple):
@@ -53,8 +49,8 @@ class Clause(NamedTuple):
     words: tuple[str, ...]
     spans: tuple[Span, ...]
     cues: tuple[Cue, ...]
-    #: Tokens that begin a line after the first: a dash there is a bullet.
-    line_starts: frozenset[int]
+    #: Colons, and dashes between two blanks; one that begins a line after the first is a bullet.
+    signs: frozenset[int]
     #: The tokens, each with a blank after it; where each begins, and where the last one ends.
     text: str
     starts: Sequence[int]
@@ -175,10 +171,13 @@ def read_clause(text: str) -> Clause:
         for phrase, row in (*_PHRASES.get(word, ()), *_PHRASES.get("", ()))
         if (match := _compile(phrase).match(joined, starts[number])) is not None and match.end() > starts[number]
     ]
-    line_starts = frozenset(
-        number for number in range(1, len(words)) if "\n" in text[spans[number - 1].end : spans[number].start]
+    gaps = ["  ", *(text[one.end : other.start] for one, other in pairwise(spans)), ""]
+    signs = frozenset(
+        number
+        for number, word in enumerate(words)
+        if word == ":" or (word in "-–—" and gaps[number] and gaps[number + 1] and "\n" not in gaps[number])
     )
-    return Clause(words, spans, tuple(cues), line_starts, joined, starts)
+    return Clause(words, spans, tuple(cues), signs, joined, starts)
 
 
 def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool) -> Cue | None:
@@ -245,55 +244,26 @@ def _outermost(cues: Sequence[Cue]) -> list[Cue]:
 
 
 def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> bool:
-    between = _between(cue, mention)
-    words = clause.words[between.start : between.stop]
-    if len(words) > _FARTHEST:
-        return False
-    if cue.ends == "sentence":
-        return True
-    if cue.ends in ("word", "item"):
-        most = _WORDS_BETWEEN if cue.ends == "word" else _ITEM_WORDS
-        signs = ",/&" if cue.ends == "item" else "-/\"'(:" if cue.says == "general" else "-/\"'("
-        return len(words) <= most and all(word[0].isalnum() or word in signs for word in words)
-    if cue.ends == "clause":
-        return not {"but", "however"}.intersection(words)
-    if cue.ends == "phrase" and not {"and", "or", *",;:()"}.isdisjoint(words):
-        return False
-    if ")" in words and "(" not in words[: len(words) - words[::-1].index(")") - 1]:
-        # The cue stands in brackets, and the mention does not, or the other way round.
-        return False
-    is_ahead = cue.end <= mention.start
-    if not is_ahead and "," in words and not _VERBS.isdisjoint(words[: -1 - words[::-1].index(",")]):
-        # A mention has its own statement before the next: "anxiety well controlled, no mania".
+    between, is_ahead = _between(cue, mention), cue.end <= mention.start
+    ends = "back" if cue.ends == "list" and not is_ahead else cue.ends
+    name = "colon" if ends == "word" and cue.says == "general" else ends
+    words = clause.text[clause.starts[between.start] : clause.starts[between.stop]]
+    if len(between) > _FARTHEST or not pattern("turns", name).fullmatch(words):
         return False
     # A turn right after the cue, or at the mention itself, is one, too.
-    return turns.isdisjoint(range(between.start, between.stop + is_ahead))
+    return cue.ends not in ("list", "phrase") or turns.isdisjoint(range(between.start, between.stop + is_ahead))
 
 
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
     """Return the tokens at which a new statement begins."""
-    words = clause.words
     inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
+    pauses = {clause.text.count(" ", 0, found.end()) for found in pattern("turns", "pause").finditer(clause.text)}
     found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
-    found |= {cue.start for cue in apart if cue.says == "pause" and cue.start and words[cue.start - 1] in _CONJUNCTIONS}
+    found |= {cue.start for cue in apart if cue.says == "pause"} & pauses
+    found |= {at for at in pauses if pattern("turns", "statement").match(clause.text, clause.starts[at])}
     # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
     cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
-    for at, word in enumerate(words):
-        if word in _CONJUNCTIONS:
-            if pattern("turns", "statement").match(clause.text, clause.starts[at + 1]):
-                found.add(at + 1)
-        elif at not in cue_ends and (
-            word == ":" or (word in "-–—" and at not in clause.line_starts and _is_apart(clause, at))
-        ):
-            found.add(at)
-    return frozenset(found)
-
-
-def _is_apart(clause: Clause, at: int) -> bool:
-    """Whether a sign has a blank on either side."""
-    spans = clause.spans
-    before = at == 0 or spans[at - 1].end < spans[at].start
-    return before and at + 1 < len(spans) and spans[at].end < spans[at + 1].start
+    return frozenset(found | clause.signs - cue_ends)
 
 
 def asks(clause: Clause, mention: Span) -> bool:
