@@ -43,6 +43,7 @@ _MOST_KEPT: Final = 20_000
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 #: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
 _GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
+_ALL_KINDS: Final = tuple(TermKind)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -96,7 +97,7 @@ class LexiconJudge:
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
         """Yield for each diagnosis its mentions in `text`, by position, each with its status."""
         meant = self._spelling.mend(text)
-        terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
+        terms = [find_terms(meant.text, diagnosis, _ALL_KINDS) for diagnosis in diagnoses]
         gender = gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
             is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
@@ -126,7 +127,7 @@ def _attribute(
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=section)
     if rule is not None:
-        return rule.status, rule.name
+        return rule
     cue = decide(read, tokens, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
     if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):

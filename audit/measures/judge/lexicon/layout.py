@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from clinaudit.audit.measures.judge.verdict import PatientStatus
 from clinaudit.priors.diagnoses import TermKind
@@ -41,24 +41,22 @@ def _expand(pattern: str | Sequence[str]) -> str:
 _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
 
 
-def _header(*kinds: str) -> re.Pattern[str]:
-    """Return what finds the headers of sections of these kinds, from the sign before each on.
-
-    A colon ends a header. At the beginning of a line so does the line's end, before it a dash or a comma or not
-    ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx - lives alone". It opens
-    no family history, since the line after "FHx - nil" may be of anything.
-    """
-    names = "|".join(f"(?P<{kind}>{'|'.join(map(_expand, PHRASE_TABLES['sections'][kind]))})" for kind in kinds)
-    dashed = r"|(?(other)(?:(?<=[ \t])[-–—]|[-–—](?=[ \t]))|(?!))" if "other" in kinds else ""
-    return re.compile(
-        rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{names})[ \t]*"
-        rf"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z){dashed})|(?!)))",
-        re.IGNORECASE,
-    )
-
-
-_TELLING: Final = _header("family", "allergies", "education")
-_ANY_HEADER: Final = _header("family", "allergies", "education", "other")
+_KINDS: Final = {
+    kind: f"(?P<{kind}>{'|'.join(map(_expand, names))})" for kind, names in PHRASE_TABLES["sections"].items()
+}
+#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a dash
+#: or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx - lives
+#: alone". It opens no family history, since the line after "FHx - nil" may be of anything.
+_HEADER: Final = re.compile(
+    rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{'|'.join(_KINDS.values())})[ \t]*"
+    r"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z)"
+    r"|(?(other)(?:(?<=[ \t])[-–—]|[-–—](?=[ \t]))|(?!)))|(?!)))",
+    re.IGNORECASE,
+)
+#: Few texts hold a header that changes whom a mention is about.
+_TELLING: Final = re.compile(
+    rf"(?:[\n\r]|[.;]\s)[ \t]*(?:{'|'.join(_KINDS[kind] for kind in _KINDS if kind != 'other')})", re.IGNORECASE
+)
 # Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
 _PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_LAYOUT['BULLET'].pattern}){_LAYOUT['HEADER_LIKE'].pattern})")
 
@@ -73,23 +71,24 @@ def _sections(text: str) -> list[tuple[Span, str]]:
     """Return the sections of a text whose kind is not other, in order."""
     # So that the text's first line begins as the others do.
     lined = f"\n{text}"
-    found = []
-    for header in _headers(_TELLING, lined, 0):
-        kind = "family" if header["family"] else "allergies" if header["allergies"] else "education"
+    found, headers = [], [*_headers(lined)] if _TELLING.search(lined) else []
+    ends = [*(header.end() for header in headers[1:]), len(lined)]
+    for header, end in zip(headers, ends, strict=False):
         start = header.end()
-        end = next((following.end() for following in _headers(_ANY_HEADER, lined, start)), len(lined))
-        if kind == "family":
+        if header["family"]:
             end = _family_end(lined, start, end, is_after_sign=header["sign"] is not None)
-        found.append((Span(start - 1, end - 1), kind))
+        if not header["other"]:
+            kind = "family" if header["family"] else "allergies" if header["allergies"] else "education"
+            found.append((Span(start - 1, end - 1), kind))
     return found
 
 
-def _headers(pattern: re.Pattern[str], text: str, start: int) -> Iterator[re.Match[str]]:
-    """Yield the headers from a place on; one alone on its line in capitals, or of a capital and several words.
+def _headers(text: str) -> Iterator[re.Match[str]]:
+    """Yield the headers; one alone on its line in capitals, or of a capital and several words.
 
     So "Drug History" is one, but not one such word ("Alcohol"), which may be an item of a list.
     """
-    for header in pattern.finditer(text, start):
+    for header in _HEADER.finditer(text):
         name = header["name"]
         if header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])):
             yield header
@@ -177,41 +176,31 @@ def _is_wrapped(line: str, following: str) -> bool:
     )
 
 
-class _Rule(NamedTuple):
-    """One rule; it applies where every given part matches, and neither exception does."""
-
-    name: str
-    status: PatientStatus
-    section: str | None
-    kinds: tuple[TermKind, ...]
-    #: Searched in the clause before the mention.
-    before: re.Pattern[str] | None
-    #: Matched from the end of the mention on.
-    after: re.Pattern[str] | None
-    #: Exceptions: found in the clause before the mention, or in the mention itself ("HIV+").
-    unless_before: re.Pattern[str] | None
-    unless_mention: re.Pattern[str] | None
+#: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
+_PARTS: Final = {"before": "", "after": "", "unless_before": "(?!)", "unless_mention": "(?!)"}
+_RULES: Final = [
+    (
+        (row["status"], row["name"]),
+        row.get("section"),
+        frozenset(row.get("kinds", TermKind)),
+        *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
+    )
+    for row in PHRASE_TABLES["rules"]
+]
 
 
-def _read_rule(row: dict[str, Any]) -> _Rule:
-    patterns = (row.get(part) for part in _Rule._fields[4:])
-    compiled = (None if pattern is None else re.compile(_expand(pattern), re.IGNORECASE) for pattern in patterns)
-    return _Rule(row["name"], row["status"], row.get("section"), tuple(row.get("kinds", TermKind)), *compiled)
-
-
-_RULES: Final = tuple(map(_read_rule, PHRASE_TABLES["rules"]))
-
-
-def first_rule(before: str, mention: str, after: str, *, kind: TermKind, section: str) -> _Rule | None:
-    """Return the first rule that applies to a mention, with its clause before and after it; None where none does."""
-    for rule in _RULES:
+def first_rule(
+    before: str, mention: str, after: str, *, kind: TermKind, section: str
+) -> tuple[PatientStatus, str] | None:
+    """Return status and name of the first rule that applies to a mention, with its clause around it; None: none."""
+    for decided, within, kinds, leads, follows, unless, is_exception in _RULES:
         if (
-            kind in rule.kinds
-            and rule.section in (None, section)
-            and (rule.before is None or rule.before.search(before))
-            and (rule.after is None or rule.after.match(after))
-            and not (rule.unless_before is not None and rule.unless_before.search(before))
-            and not (rule.unless_mention is not None and rule.unless_mention.search(mention))
+            kind in kinds
+            and within in (None, section)
+            and leads.search(before)
+            and follows.match(after)
+            and not unless.search(before)
+            and not is_exception.search(mention)
         ):
-            return rule
+            return decided
     return None

@@ -19,7 +19,7 @@ def drawn_text(rng, most):
 def sections_of_all_headers(text):
     """Return the kind at each character, from every header of the text rather than from those that change it."""
     lined = f"\n{text}"
-    headers = [*layout._headers(layout._ANY_HEADER, lined, 0)]
+    headers = [*layout._headers(lined)]
     kinds = ["other"] * len(lined)
     for header, end in zip(headers, [*(one.end() for one in headers[1:]), len(lined)], strict=False):
         kind = next(kind for kind in ("family", "allergies", "education", "other") if header[kind])
