@@ -35,8 +35,7 @@ from clinaudit.audit.measures.generation.stage import (
 )
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import score_judge
-from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
-from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
+from clinaudit.audit.measures.judge.stage import Ledger, cache_answers, judge_generations, make_inquiries, write_usage
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import (

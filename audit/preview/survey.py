@@ -18,7 +18,7 @@ import polars as pl
 from clinaudit.audit.measures.cohorts.stage import foresee_targets
 from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, labels_of_table
-from clinaudit.audit.measures.judge.selection import make_judge
+from clinaudit.audit.measures.judge.stage import make_judge
 from clinaudit.audit.measures.population.description import tabulate_facts
 from clinaudit.audit.preview.notes_fit import (
     count_own_rows,

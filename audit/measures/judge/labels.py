@@ -82,11 +82,15 @@ class PatientHistory:
     medications: Sequence[str]
 
 
+#: Learns of the estimated usage before anything is asked.
+Announce = Callable[[AskingEstimate], None]
+
+
 @runtime_checkable
 class HistoryJudge(Protocol):
     """A judge that reads whole histories by itself, rather than note by note, and whose answers cost time or money."""
 
-    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
+    def use_cache(self, cache: AnswerCache | None, *, announce: Announce = ...) -> None:
         """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
         ...
 
@@ -117,27 +121,19 @@ def _annotation(diagnosis: Diagnosis, judged: Sequence[Judgement], history: Pati
         span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
     ]
     revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
-    spans: dict[str, Iterable[str]] = {
-        "diagnosis_spans": (span for span in named if span not in codes),
-        "icd10_spans": codes,
-        "symptom_spans": _spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
-        "medication_spans": _spans_in(history.notes, diagnosis, TermKind.MEDICATION),
-    }
+    hints = [
+        [note[slice(*found.span)] for note in history.notes for found in find_terms(note, diagnosis, (kind,))]
+        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION)
+    ]
     return Annotation(
         diagnosis.id,
         # What stands in the medication list is the patient's.
         True if named else (None if revealing or is_open else False),
         refers_to(history.note_start, diagnosis),
         refers_to(history.hpi, diagnosis),
-        **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
-        medications_to_remove=tuple(
-            MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing
-        ),
+        *(tuple(dict.fromkeys(spans)) for spans in ([span for span in named if span not in codes], codes, *hints)),
+        tuple(MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing),
     )
-
-
-def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> Iterator[str]:
-    return (note[slice(*found.span)] for note in notes for found in find_terms(note, diagnosis, (kind,)))
 
 
 def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
@@ -189,8 +185,7 @@ class Annotator:
 
 
 def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Annotation]]:
-    judge, panel = task
-    return [annotate_patient(history, panel=panel, judge=judge) for history in histories]
+    return [annotate_patient(history, judge=task[0], panel=task[1]) for history in histories]
 
 
 def _part_at_history(facts: PatientFacts) -> tuple[str, str]:
@@ -243,15 +238,9 @@ def label_patients(
 def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> pl.DataFrame:
     """Return the rows of `labels.parquet` from the annotations of every patient."""
     hints = pl.col("medication_spans", "symptom_spans", "medications_to_remove").list.len()
-    reason = (
-        pl.when(pl.col("present").is_not_null())
-        .then(None)
-        .when(pl.col("in_note_start").is_null())
-        .then(pl.lit(NO_ANSWER))
-        .when(pl.sum_horizontal(hints) > 0)
-        .then(pl.lit(HINTED))
-        .otherwise(pl.lit(OPEN))
-    )
+    why = pl.when(pl.sum_horizontal(hints) > 0).then(pl.lit(HINTED)).otherwise(pl.lit(OPEN))
+    why = pl.when(pl.col("in_note_start").is_null()).then(pl.lit(NO_ANSWER)).otherwise(why)
+    reason = pl.when(pl.col("present").is_null()).then(why)
     rows = annotations.sort("patient_id", maintain_order=True)
     return rows.select(*_WHO, "present", source=pl.lit(source), reason=reason)
 

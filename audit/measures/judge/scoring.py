@@ -13,8 +13,14 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.selection import cache_answers, make_judge, require_no_endpoint
-from clinaudit.audit.measures.judge.stage import Ledger, ask_judge, count_reasons
+from clinaudit.audit.measures.judge.stage import (
+    Ledger,
+    ask_judge,
+    cache_answers,
+    count_reasons,
+    make_judge,
+    require_no_endpoint,
+)
 from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answer_cache import open_cache_file, open_memory_cache
@@ -26,8 +32,7 @@ from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource
 from clinaudit.templates.text_file import read_text_file
 
-LABELLED_PATH: Final = Path(__file__).with_name("labelled.jsonl")
-INJECTIONS_PATH: Final = Path(__file__).with_name("injections.jsonl")
+_LABELLED_PATH, _INJECTIONS_PATH = map(Path(__file__).with_name, ("labelled.jsonl", "injections.jsonl"))
 
 
 class LabelledSet(NamedTuple):
@@ -50,19 +55,16 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
 
     Raises `BadInputError` listing every row that is no labelled text.
     """
-    known = [diagnosis.id for diagnosis in panel]
-    role = "the labelled texts"
-    content = read_text_file(path or LABELLED_PATH, role=role)
-    planted = read_text_file(INJECTIONS_PATH, role="the planted injections")
-    problems: list[str] = []
+    known, problems = [diagnosis.id for diagnosis in panel], list[str]()
+    content = read_text_file(path or _LABELLED_PATH, role="the labelled texts")
+    planted = read_text_file(_INJECTIONS_PATH, role="the planted injections")
     texts = [
         ("labelled", row["diagnosis"], row["verdict"], row["text"], row.get("kind"), None)
         for row in _rows(content, known, problems)
     ]
-    if problems:
-        raise BadInputError(f"{role} {(path or LABELLED_PATH).name} are not valid; mend these rows", problems)
-    if not texts:
-        raise BadInputError(f"{role} {(path or LABELLED_PATH).name} hold no row; give at least one a line")
+    if problems or not texts:
+        wrong = "are not valid; mend these rows" if problems else "hold no row; give at least one a line"
+        raise BadInputError(f"the labelled texts {(path or _LABELLED_PATH).name} {wrong}", problems)
     texts += [
         ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), None, row["text"])
         for row in _rows(planted, known, [])
@@ -74,27 +76,23 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
 def _rows(content: str, known: Sequence[str], problems: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
     for number, row in json_rows(content, problems):
-        if not isinstance(row, dict):
-            problems.append(f"row {number}: must be an object with text, diagnosis and verdict")
-            continue
-        text: Any = row.get("text")
-        verdict = row.get("verdict")
+        fields: Any = row if isinstance(row, dict) else {}
+        text, verdict = fields.get("text"), fields.get("verdict")
         is_text = isinstance(text, str)
         wrong = {
+            "must be an object with text, diagnosis and verdict": not isinstance(row, dict),
             "text must be a text": not is_text,
             "text holds half a surrogate pair, which is no character": is_text and not is_encodable(text),
-            f"diagnosis must be one of {', '.join(known)}": row.get("diagnosis") not in known,
+            f"diagnosis must be one of {', '.join(known)}": fields.get("diagnosis") not in known,
             f"verdict must be one of {', '.join(VERDICT_CLASSES)}": verdict not in VERDICT_CLASSES,
-            "kind, where it is given, must be a text": not isinstance(row.get("kind", ""), str),
+            "kind, where it is given, must be a text": not isinstance(fields.get("kind", ""), str),
             "text is blank: it mentions nothing, so that its verdict can only be not_mentioned": (
                 is_text and not text.strip() and verdict != "not_mentioned"
             ),
         }
-        problem = next((problem for problem, is_so in wrong.items() if is_so), None)
-        if problem is None:
-            yield row
-        else:
-            problems.append(f"row {number}: {problem}")
+        problems += [f"row {number}: {problem}" for problem, is_so in wrong.items() if is_so][:1]
+        if not any(wrong.values()):
+            yield fields
 
 
 def score_judge(

@@ -18,42 +18,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.measures.judge.labels import (
+    Announce,
     Annotation,
     MedicationRemoval,
     PatientHistory,
     unknown_annotations,
 )
-from clinaudit.audit.measures.judge.verdict import (
-    SPAN_FIELDS,
-    Judgement,
-    PatientStatus,
-    Verdict,
-    invalid_reason,
-    spans_problem,
-)
+from clinaudit.audit.measures.judge import verdict as validity
+from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.choices import JudgeDecoding
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import (
-    AGAIN,
-    CHARS_PER_TOKEN,
-    CONTROL_TOKEN,
-    TEXT,
-    AskingEstimate,
-    FilledForm,
-    Form,
-    Inquiry,
-    Question,
-    StrictModel,
-    after_thought,
-    break_control_tokens,
-    estimate_tokens,
-    object_schema,
-    restore_control_tokens,
-    schema_of,
-)
+from clinaudit.audit.runtime.served import question as asking
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
@@ -71,19 +49,19 @@ _QUESTION, _HISTORY_QUESTION = (
 )
 #: Of a diagnosis' names, symptoms and medications.
 _TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly given for it, among others")
-#: Room for the fields themselves; spans are parts of the note and can take as much again.
-_LEAST_ANSWER_TOKENS = 1024
-_MOST_ANSWER_TOKENS = 8192
+#: What a diagnosis' lists are called where a history is asked about.
+_LISTS = {"names": "names", "ICD-10 codes": "icd10", "medications": "medications", "symptoms": "symptoms"}
+#: Room for the fields themselves, and at most (spans are parts of the note and can take as much again); and room for one
+#: diagnosis of a history, its spans included.
+_LEAST_ANSWER_TOKENS, _MOST_ANSWER_TOKENS, _ANSWER_TOKENS_OF_A_DIAGNOSIS = 1024, 8192, 512
 #: A shorter piece of a medication list identifies no drug.
 _LEAST_MEDICATION_CHARS = 3
 _WORD = re.compile(r"[^\W_]+")
 #: Words of a medication list that identify no drug: units, forms, routes, frequencies and directions [choice].
 _NO_DRUG = frozenset(Path(__file__).with_name("no_drug_words.txt").read_text(encoding="utf-8").split())
-#: Room for one diagnosis, its spans included.
-_ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
 
 
-class VerdictAnswer(FilledForm):
+class VerdictAnswer(asking.FilledForm):
     """An answer about one text, in the order in which the wording asks for its fields."""
 
     diagnosis_mentioned: bool
@@ -94,20 +72,20 @@ class VerdictAnswer(FilledForm):
     evidence_spans: list[str]
 
 
-VERDICT_SCHEMA: Final = schema_of(VerdictAnswer)
+VERDICT_SCHEMA: Final = asking.schema_of(VerdictAnswer)
 
 
-def _form(text: str, diagnosis: Diagnosis) -> Form[VerdictAnswer]:
-    room = min(_MOST_ANSWER_TOKENS, _LEAST_ANSWER_TOKENS + 2 * estimate_tokens(text))
-    return Form("verdict", _SYSTEM, _QUESTION, VerdictAnswer, room, diagnosis.id, VERDICT_SCHEMA)
+def _form(text: str, diagnosis: Diagnosis) -> asking.Form[VerdictAnswer]:
+    room = min(_MOST_ANSWER_TOKENS, _LEAST_ANSWER_TOKENS + 2 * asking.estimate_tokens(text))
+    return asking.Form("verdict", _SYSTEM, _QUESTION, VerdictAnswer, room, diagnosis.id, VERDICT_SCHEMA)
 
 
-def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
+def ask_for_verdict(text: str, diagnosis: Diagnosis) -> asking.Question:
     """Return the question about one text and one diagnosis.
 
     The panel's terms, a site's own among them, define a mention (docs/methods.md, section 5).
     """
-    sent = break_control_tokens(text)
+    sent = asking.break_control_tokens(text)
     lists = zip(_TERMS, (diagnosis.names, diagnosis.symptoms, diagnosis.medications), strict=True)
     terms = "\n".join(f"{words}: {', '.join(terms)}" for words, terms in lists if terms)
     return _form(text, diagnosis).ask([text], fenced=[sent], text=sent, display=diagnosis.display, terms=terms)
@@ -121,9 +99,9 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
     read = _form(text, diagnosis).read(answer, [text])
     if isinstance(read, str):
         return read
-    spans = {kind: restore_control_tokens(getattr(read, kind), [text]) for kind in SPAN_FIELDS}
+    spans = {kind: asking.restore_control_tokens(getattr(read, kind), [text]) for kind in SPAN_FIELDS}
     verdict = Verdict(read.diagnosis_mentioned, read.patient_has_diagnosis, **spans)
-    if reason := invalid_reason(verdict, text):
+    if reason := validity.invalid_reason(verdict, text):
         return reason
     if _rests_on_another(verdict, diagnosis, panel):
         return "a span names another diagnosis than the one in question"
@@ -149,12 +127,12 @@ def _rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Di
 _SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 
 
-class _Removal(StrictModel):
+class _Removal(asking.StrictModel):
     substring: str
     reason: str
 
 
-class _Entry(StrictModel):
+class _Entry(asking.StrictModel):
     """What an answer says of one diagnosis, in the order in which the wording asks for its fields."""
 
     present: bool
@@ -167,25 +145,26 @@ class _Entry(StrictModel):
     medications_to_remove: list[_Removal]
 
 
-_ENTRY_SCHEMA: Final = schema_of(_Entry)
+_ENTRY_SCHEMA: Final = asking.schema_of(_Entry)
 
 
-class _AnnotationAnswer(FilledForm):
+class _AnnotationAnswer(asking.FilledForm):
     diagnoses: dict[str, _Entry]
 
 
-def _history_form(panel: Sequence[Diagnosis]) -> Form[_AnnotationAnswer]:
+def _history_form(panel: Sequence[Diagnosis]) -> asking.Form[_AnnotationAnswer]:
     ids = [diagnosis.id for diagnosis in panel]
-    schema = object_schema(question=TEXT, diagnoses=object_schema(**dict.fromkeys(ids, _ENTRY_SCHEMA)))
+    entries = asking.object_schema(**dict.fromkeys(ids, _ENTRY_SCHEMA))
+    schema = asking.object_schema(question=asking.TEXT, diagnoses=entries)
     room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
-    return Form("annotations", _SYSTEM, _HISTORY_QUESTION, _AnnotationAnswer, room, ", ".join(ids), schema)
+    return asking.Form("annotations", _SYSTEM, _HISTORY_QUESTION, _AnnotationAnswer, room, ", ".join(ids), schema)
 
 
 def _texts(history: PatientHistory) -> list[str]:
     return [*history.notes, history.note_start, history.hpi, *history.medications]
 
 
-def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
+def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> asking.Question:
     """Return the question about one patient's whole history; cut the history to the model's context first."""
     parts = {
         "notes": "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1)),
@@ -193,15 +172,10 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
         "hpi": history.hpi,
         "medications": "; ".join(history.medications),
     }
-    sent = {name: break_control_tokens(text) for name, text in parts.items()}
+    sent = {name: asking.break_control_tokens(text) for name, text in parts.items()}
     table = []
     for one in panel:
-        lists = {
-            "names": one.names,
-            "ICD-10 codes": one.icd10,
-            "medications": one.medications,
-            "symptoms": one.symptoms,
-        }
+        lists = {title: getattr(one, name) for title, name in _LISTS.items()}
         terms = "; ".join(f"{title}: {', '.join(terms)}" for title, terms in lists.items() if terms)
         table.append(f"- {one.id} ({one.display}). {terms}")
     form = _history_form(panel)
@@ -218,26 +192,21 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
     annotations = []
     for diagnosis in panel:
         entry = read.diagnoses[diagnosis.id]
-        spans = {
-            kind: tuple(dict.fromkeys(restore_control_tokens(getattr(entry, kind), history.notes))) for kind in _SPANS
-        }
+        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in _SPANS}
+        spans = {kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in restored.items()}
         if reason := _invalid_entry(entry, spans, history):
             return reason
         # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
         is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
         removals = tuple(MedicationRemoval(one.substring.strip(), one.reason) for one in entry.medications_to_remove)
-        present = entry.present or (None if is_hinted else False)
-        annotations.append(
-            Annotation(
-                diagnosis.id, present, entry.in_note_start, entry.in_hpi, **spans, medications_to_remove=removals
-            )
-        )
+        present, where = entry.present or (None if is_hinted else False), (entry.in_note_start, entry.in_hpi)
+        annotations.append(Annotation(diagnosis.id, present, *where, **spans, medications_to_remove=removals))
     return annotations
 
 
 def _invalid_entry(entry: _Entry, spans: Mapping[str, Sequence[str]], history: PatientHistory) -> str | None:
     for kind, own in spans.items():
-        if problem := spans_problem(own, history.notes):
+        if problem := validity.spans_problem(own, history.notes):
             return f"{kind} holds {problem}"
     if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
         return "present, but without diagnosis_spans or icd10_spans"
@@ -304,7 +273,7 @@ class OpenAIJudge:
 
         The address is replaced by its digest: it may reveal the site's network.
         """
-        wording = [_SYSTEM, _QUESTION, _TERMS, AGAIN, VERDICT_SCHEMA, CONTROL_TOKEN.pattern]
+        wording = [_SYSTEM, _QUESTION, _TERMS, asking.AGAIN, VERDICT_SCHEMA, asking.CONTROL_TOKEN.pattern]
         wording += [_HISTORY_QUESTION, _ENTRY_SCHEMA]
         return {
             **identity_of(self._model, kind=self.name, reading=OPENAI_JUDGE_VERSION, seed=self._seed),
@@ -313,9 +282,9 @@ class OpenAIJudge:
             "note_tokens": str(self._note_tokens),
         }
 
-    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
+    def use_cache(self, cache: AnswerCache | None, *, announce: Announce = lambda _: None) -> None:
         """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimated usage before asking."""
-        self._cache, self._announce = cache, announce or (lambda _estimate: None)
+        self._cache, self._announce = cache, announce
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, without a question.
@@ -323,7 +292,7 @@ class OpenAIJudge:
         Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
         """
 
-        def inquiries() -> Iterator[Inquiry[Verdict]]:
+        def inquiries() -> Iterator[asking.Inquiry[Verdict]]:
             for text, diagnosis in items:
                 if text.strip():
                     read = partial(read_verdict, text=text, diagnosis=diagnosis, panel=self._panel)
@@ -337,7 +306,7 @@ class OpenAIJudge:
             elif settled.answer is None:
                 yield Judgement(None, self.name, settled.attempts, settled.reason)
             else:
-                if not self._has_thought and after_thought(settled.answer) != settled.answer:
+                if not self._has_thought and asking.after_thought(settled.answer) != settled.answer:
                     self._has_thought = True
                     warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
                 read = read_verdict(settled.answer, text, diagnosis, self._panel)
@@ -349,7 +318,7 @@ class OpenAIJudge:
     ) -> Iterator[list[Annotation]]:
         """Yield the annotations of each patient, in order; errors as `judge_many`."""
 
-        def inquiries() -> Iterator[Inquiry[list[Annotation]]]:
+        def inquiries() -> Iterator[asking.Inquiry[list[Annotation]]]:
             for history, _ in map(self._cut, histories()):
                 yield ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel)
 
@@ -370,24 +339,16 @@ class OpenAIJudge:
 
         Older notes are left out whole. Where the latest note alone does not fit, its end is kept, as of the others.
         """
-        notes, ends_at = history.notes, -self._note_tokens * CHARS_PER_TOKEN
-        sizes = accumulate(map(estimate_tokens, reversed(notes)))
+        notes, ends_at = history.notes, -self._note_tokens * asking.CHARS_PER_TOKEN
+        sizes = accumulate(map(asking.estimate_tokens, reversed(notes)))
         older = len(notes) - sum(size <= self._note_tokens for size in sizes)
         kept = notes[older:] or [note[ends_at:] for note in notes[-1:]]
         start, hpi = history.note_start[ends_at:], history.hpi[ends_at:]
         return replace(history, notes=kept, note_start=start, hpi=hpi), notes[:older]
 
-    def _settle(self, inquiries: Callable[[], Iterable[Inquiry[Any]]]) -> Generator[Settled]:
-        """Yield the result of each question."""
+    def _settle(self, inquiries: Callable[[], Iterable[asking.Inquiry[Any]]]) -> Generator[Settled]:
+        ask = partial(AnsweringModel, name="the judge's endpoint", identity=self.identity(), without_seed=_WITHOUT_SEED)
         with nullcontext(self._cache) if self._cache is not None else open_memory_cache() as cache:
-            model = AnsweringModel(
-                self._model,
-                self._access,
-                name="the judge's endpoint",
-                identity=self.identity(),
-                cache=cache,
-                seed=self._seed,
-                without_seed=_WITHOUT_SEED,
-            )
+            model = ask(self._model, self._access, cache=cache, seed=self._seed)
             with closing(model.settle(inquiries, self._announce)) as settling:
                 yield from settling

@@ -6,7 +6,7 @@ Knows no particular judge.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal, Protocol, get_args
 
 import polars as pl
@@ -94,21 +94,17 @@ class Judge(Protocol):
 def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
     """Return what is wrong with the first invalid one of `spans` as a quotation from `texts`, or None."""
     for span in dict.fromkeys(spans):
-        if not span.strip():
+        bare = span.strip()
+        if not bare:
             return "an empty span"
         if not any(span in text for text in texts):
             return "a span that is not in the text" if len(texts) == 1 else "a span that is in none of the notes"
-        if len(span.strip()) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
+        if len(bare) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
             return "a span that tells nothing"
-        if len(span.strip()) < _LEAST_PART_CHARS and not any(_stands_alone(span.strip(), text) for text in texts):
+        before, after = r"(?<![^\W_])" * bare[0].isalnum(), r"(?![^\W_])" * bare[-1].isalnum()
+        if len(bare) < _LEAST_PART_CHARS and not any(re.search(before + re.escape(bare) + after, one) for one in texts):
             return "a span that is a piece of a word"
     return None
-
-
-def _stands_alone(span: str, text: str) -> bool:
-    before = r"(?<![^\W_])" if span[0].isalnum() else ""
-    after = r"(?![^\W_])" if span[-1].isalnum() else ""
-    return re.search(before + re.escape(span) + after, text) is not None
 
 
 #: The outcome in a row of `judgements.parquet`, as `Judgement.outcome`.
@@ -123,12 +119,6 @@ OUTCOME: Final = (
 
 def to_row(judgement: Judgement) -> dict[str, object]:
     """Return the fields of `judgements.parquet` after generation and diagnosis; null where there is no verdict."""
-    verdict = judgement.verdict
-    return {
-        "diagnosis_mentioned": None if verdict is None else verdict.diagnosis_mentioned,
-        "patient_has_diagnosis": None if verdict is None else verdict.patient_has_diagnosis,
-        **{kind: None if verdict is None else list(getattr(verdict, kind)) for kind in SPAN_FIELDS},
-        "judge": judgement.judge,
-        "attempts": judgement.attempts,
-        "invalid_reason": judgement.invalid_reason,
-    }
+    row = {field.name: getattr(judgement.verdict, field.name, None) for field in fields(Verdict)}
+    row |= {name: getattr(judgement, name) for name in ("judge", "attempts", "invalid_reason")}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}

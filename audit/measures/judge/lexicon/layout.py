@@ -44,9 +44,9 @@ _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in
 _KINDS: Final = {
     kind: f"(?P<{kind}>{'|'.join(map(_expand, names))})" for kind, names in PHRASE_TABLES["sections"].items()
 }
-#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a dash
-#: or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx - lives
-#: alone". It opens no family history, since the line after "FHx - nil" may be of anything.
+#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a
+#: dash or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx -
+#: lives alone". It opens no family history, since the line after "FHx - nil" may be of anything.
 _HEADER: Final = re.compile(
     rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{'|'.join(_KINDS.values())})[ \t]*"
     r"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z)"
