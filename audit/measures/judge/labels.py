@@ -34,6 +34,8 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
 OPEN: Final = "some note asks whether the patient has it, or was not judged"
 _WHO: Final = ("patient_id", "diagnosis")
+#: Lists of spans of an annotation.
+ANNOTATED: Final = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +123,19 @@ def _annotation(diagnosis: Diagnosis, judged: Sequence[Judgement], history: Pati
         span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
     ]
     revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
-    hints = [
-        [note[slice(*found.span)] for note in history.notes for found in find_terms(note, diagnosis, (kind,))]
-        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION)
-    ]
+    why = f"primarily used for {diagnosis.display}"
+    spans = {"diagnosis_spans": [span for span in named if span not in codes], "icd10_spans": codes}
+    for kind in (TermKind.SYMPTOM, TermKind.MEDICATION):
+        found = [(note, term.span) for note in history.notes for term in find_terms(note, diagnosis, (kind,))]
+        spans[f"{kind}_spans"] = [note[slice(*span)] for note, span in found]
     return Annotation(
         diagnosis.id,
         # What stands in the medication list is the patient's.
         True if named else (None if revealing or is_open else False),
         refers_to(history.note_start, diagnosis),
         refers_to(history.hpi, diagnosis),
-        *(tuple(dict.fromkeys(spans)) for spans in ([span for span in named if span not in codes], codes, *hints)),
-        tuple(MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing),
+        **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
+        medications_to_remove=tuple(MedicationRemoval(one, why) for one in revealing),
     )
 
 

@@ -17,21 +17,22 @@ from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Any, Final
 
+from clinaudit.audit.measures.judge import verdict as validity
 from clinaudit.audit.measures.judge.labels import (
-    Announce,
+    ANNOTATED,
     Annotation,
+    Announce,
     MedicationRemoval,
     PatientHistory,
     unknown_annotations,
 )
-from clinaudit.audit.measures.judge import verdict as validity
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.choices import JudgeDecoding
 from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.served import question as asking
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served import question as asking
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
@@ -51,7 +52,7 @@ _QUESTION, _HISTORY_QUESTION = (
 _TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly given for it, among others")
 #: What a diagnosis' lists are called where a history is asked about.
 _LISTS = {"names": "names", "ICD-10 codes": "icd10", "medications": "medications", "symptoms": "symptoms"}
-#: Room for the fields themselves, and at most (spans are parts of the note and can take as much again); and room for one
+#: Room for the fields themselves, and at most (spans are parts of the note and can take as much again), and for one
 #: diagnosis of a history, its spans included.
 _LEAST_ANSWER_TOKENS, _MOST_ANSWER_TOKENS, _ANSWER_TOKENS_OF_A_DIAGNOSIS = 1024, 8192, 512
 #: A shorter piece of a medication list identifies no drug.
@@ -124,9 +125,6 @@ def _rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Di
     )
 
 
-_SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
-
-
 class _Removal(asking.StrictModel):
     substring: str
     reason: str
@@ -192,15 +190,16 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
     annotations = []
     for diagnosis in panel:
         entry = read.diagnoses[diagnosis.id]
-        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in _SPANS}
+        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in ANNOTATED}
         spans = {kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in restored.items()}
         if reason := _invalid_entry(entry, spans, history):
             return reason
         # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
         is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
         removals = tuple(MedicationRemoval(one.substring.strip(), one.reason) for one in entry.medications_to_remove)
-        present, where = entry.present or (None if is_hinted else False), (entry.in_note_start, entry.in_hpi)
-        annotations.append(Annotation(diagnosis.id, present, *where, **spans, medications_to_remove=removals))
+        present, at_start = entry.present or (None if is_hinted else False), entry.in_note_start
+        row = Annotation(diagnosis.id, present, at_start, entry.in_hpi, **spans, medications_to_remove=removals)
+        annotations.append(row)
     return annotations
 
 

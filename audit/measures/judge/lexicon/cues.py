@@ -1,17 +1,18 @@
-"""The cues of a sentence (`cues.toml`), as in ConText (Harkema et al. 2009): what each says of a mention, and how far.
+"""What the words of a clause say of a mention (`cues.toml`), in the manner of ConText (Harkema et al. 2009).
 
-Owns the language of phrases, the search for them in a clause, where a clause turns, and which cue decides. Knows
-nothing of diagnoses. Positions are numbers of tokens, words and signs, within the clause.
+Owns the language of phrases and patterns, the cues and how far each reaches, where a sentence turns, how it goes from
+one person to the next, and what else a drug may be for. The patient is whoever is not named. Knows nothing of
+diagnoses. Positions are numbers of tokens, words and signs, within the clause.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
@@ -227,7 +228,6 @@ def _is_right_before(clause: Clause, cue: Cue, mention: Span) -> bool:
 
 
 def _between(cue: Cue, mention: Span) -> range:
-    """Return the tokens between a cue and a mention."""
     return range(cue.end, mention.start) if cue.end <= mention.start else range(mention.end, cue.start)
 
 
@@ -255,7 +255,6 @@ def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> 
 
 
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
-    """Return the tokens at which a new statement begins."""
     inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
     pauses = {clause.text.count(" ", 0, found.end()) for found in pattern("turns", "pause").finditer(clause.text)}
     found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
@@ -278,3 +277,90 @@ def token_span(clause: Clause, chars: Span) -> Span:
     """Return the tokens that a span of the clause's characters touches, half-open."""
     inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
     return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
+
+
+Gender = Literal["f", "m", ""]
+
+_GENDERS: Final[dict[str, Gender]] = {"he": "m", "himself": "m", "his": "m", "she": "f", "herself": "f", "her": "f"}
+_PERSONS: Final = word_lists("people")
+_KIN: Final = _PERSONS["female"] | _PERSONS["male"] | _PERSONS["kin"]
+#: A capital for each list of words of what a drug is given for, and the words.
+_REASONS: Final = [(letter, word_lists("purpose")[name]) for name, letter in letters_of("purpose").items()]
+#: How far into a text its words are looked at for the patient's gender [choice]: notes begin with it.
+_GENDER_CHARS: Final = 1000
+_GENDER_WORD: Final = re.compile(
+    r"\b(?:(?P<f>female|woman|lady|girl|mrs|ms|miss)|(?P<m>male|man|gentleman|boy|mr)|(?P<her>her)|(?P<his>his))\b"
+    r"(?:\s+(?P<kin>[a-z]+))?|\b\d+\s*(?:y/?o|yr|year[- ]old)?\s*(?P<letter>[mf])\b"
+)
+
+
+def gender_of_patient(text: str) -> Gender:
+    """Return the patient's gender as a text's words tell it: "her son", "45 yo F"; "" where none does."""
+    for found in _GENDER_WORD.finditer(text[:_GENDER_CHARS].lower()):
+        if found["letter"] or found["f"] or found["m"]:
+            return "f" if found["f"] or found["letter"] == "f" else "m"
+        if found["kin"] in _KIN:
+            return "f" if found["her"] else "m"
+    return ""
+
+
+def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
+    """Return whether the nearest person before a mention, a number of tokens, who may have it is not the patient.
+
+    Example: "lives with brother who is bipolar", 5.
+    """
+    if _is_of_bystander(clause, mention_start):
+        return True
+    said = clause.before(mention_start)
+    # Where the person other than the patient stands who may have what is named next.
+    holder, role, resumed_at = -1, "", 0
+    for event in pattern("people", "event").finditer(said):
+        at, word = event.start(), event[0].strip()
+        if at < resumed_at:
+            continue
+        match event.lastgroup:
+            case "owner" | "beside":
+                return True
+            case "nobody":
+                return False
+            case "kin" if not pattern("people", "joined").search(said, 0, event.end()):
+                is_oblique = pattern("people", "oblique").search(said, 0, event.end()) is not None
+                if event["told"] or not is_oblique:
+                    holder, role, resumed_at = at, "oblique" if is_oblique else "subject", event.end("aside")
+            case "others" if "neither" not in said[:at].split():
+                holder, role = at, "others"
+            case "patient":
+                own = _GENDERS.get(word.partition("'")[0])
+                is_other = own and gender and own != gender
+                if not is_other or not (
+                    pattern("people", own).search(said, 0, at) or (at == 0 and word in _PERSONS["subjects"])
+                ):
+                    holder = -1
+                elif holder < 0 or word in _PERSONS["whose"]:
+                    holder, role = at, "others"
+            case "end" if holder >= 0 and pattern("people", f"after_{role}").match(f"{said[holder:at]}|{said[at:]}"):
+                holder = -1
+    return holder >= 0
+
+
+def _is_of_bystander(clause: Clause, mention_start: int) -> bool:
+    """Whether somebody beside the patient stands before a mention, and the patient not between them."""
+    is_ours = {"our", "patient"}.issubset(clause.words[mention_start:])
+    others = ("another", "placed") if is_ours else ("another",)
+    ends = [cue.end for cue in clause.cues if cue.end <= mention_start and cue.says in others]
+    backs = [cue.start for cue in clause.cues if cue.end <= mention_start and cue.says == "patient"]
+    return max(ends, default=-1) > max(backs, default=-1)
+
+
+def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bool:
+    """Return whether a clause says that a drug, a half-open span of tokens, is given for something else.
+
+    `only_listed`: by a condition of the table alone. Example: "lamotrigine 100 mg bd for focal epilepsy".
+    """
+    follows = pattern("purpose", "listed" if only_listed else "any").match(_marked(clause.words[drug.end :]))
+    return bool(follows or pattern("purpose", "ahead").search(_marked(clause.words[: drug.start])))
+
+
+def _marked(words: Iterable[str]) -> str:
+    """Return words, each with the letters of its lists and a blank after it."""
+    return "".join(f"{word}{''.join(letter for letter, held in _REASONS if word in held)} " for word in words)

@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, asks, decide, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon import cues
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
 from clinaudit.audit.measures.judge.lexicon.layout import (
     MAX_CLAUSE_CHARS,
     PHRASE_TABLES,
@@ -20,12 +21,6 @@ from clinaudit.audit.measures.judge.lexicon.layout import (
     clause_around,
     first_rule,
     section_at,
-)
-from clinaudit.audit.measures.judge.lexicon.people import (
-    Gender,
-    gender_of_patient,
-    is_given_for_another,
-    is_of_another,
 )
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
@@ -98,7 +93,7 @@ class LexiconJudge:
         """Yield for each diagnosis its mentions in `text`, by position, each with its status."""
         meant = self._spelling.mend(text)
         terms = [find_terms(meant.text, diagnosis, _ALL_KINDS) for diagnosis in diagnoses]
-        gender = gender_of_patient(meant.text) if any(terms) else ""
+        gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
             is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
             mentions = []
@@ -120,27 +115,26 @@ def _attribute(
     clause: str, span: Span, kind: TermKind, section: str, gender: Gender, is_infection: bool
 ) -> tuple[PatientStatus, str]:
     """Return the status of one mention, which stands at `span` in its clause, and what decided it."""
-    read = read_clause(clause)
-    tokens = token_span(read, span)
-    if is_of_another(read, tokens.start, gender):
+    read = cues.read_clause(clause)
+    tokens = cues.token_span(read, span)
+    if cues.is_of_another(read, tokens.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=section)
     if rule is not None:
         return rule
-    cue = decide(read, tokens, kind, is_infection=is_infection)
+    cue = cues.decide(read, tokens, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
-    if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):
+    if may_be_for_another and cues.is_given_for_another(read, tokens, only_listed=cue is not None):
         return "ambiguous", "purpose"
     if cue is None:
-        return ("ambiguous", "question") if asks(read, tokens) else ("positive", "default")
+        return ("ambiguous", "question") if cues.asks(read, tokens) else ("positive", "default")
     if cue.says == "over":
         return "negative" if kind is TermKind.SYMPTOM else "positive", cue.says
     return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:
-    """Combine a text's mentions of one diagnosis into the verdict, by precedence."""
     if not mentions:
         return Verdict(False, None)
     found = {mention.status for mention in mentions}

@@ -153,34 +153,31 @@ def _asks(text: str, sign: re.Match[str]) -> bool:
 
 
 def _line_cuts(text: str, part: Span) -> Iterator[int]:
-    """Yield the ends of the lines that end a clause."""
-    is_bullet = _LAYOUT["BULLET"].match
+    """Yield the ends of the lines that end a clause: not those of a list that is denied, nor those merely wrapped."""
+    is_bullet, is_header = _LAYOUT["BULLET"].match, _LAYOUT["HEADER_LIKE"].match
     end, in_negated_list = part.start, False
     for line, following in pairwise([*text[slice(*part)].splitlines(keepends=True), ""]):
-        end += len(line)
-        if line.rstrip().endswith(":") and _LAYOUT["NEGATED_LIST"].search(line):
+        end, bare = end + len(line), line.rstrip()
+        if bare.endswith(":") and _LAYOUT["NEGATED_LIST"].search(line):
             in_negated_list = True
         elif in_negated_list:
             in_negated_list = is_bullet(line) is not None
-        if not (in_negated_list and is_bullet(following)) and not _is_wrapped(line.rstrip(), following):
+        if is_bullet(following):
+            goes_on = in_negated_list
+        else:
+            is_wrapped = len(bare) >= WRAPPED_LINE_CHARS and bare[-1] not in ".;:!?"
+            goes_on = bool(bare and following.strip()) and not is_header(following)
+            goes_on = goes_on and (is_wrapped or _LAYOUT["GOES_ON"].search(bare[-40:]) is not None)
+        if not goes_on:
             yield end
-
-
-def _is_wrapped(line: str, following: str) -> bool:
-    """Whether the clause of `line` continues in the line after it."""
-    if not line or not following.strip() or _LAYOUT["BULLET"].match(following):
-        return False
-    return _LAYOUT["HEADER_LIKE"].match(following) is None and (
-        _LAYOUT["GOES_ON"].search(line[-40:]) is not None
-        or (len(line) >= WRAPPED_LINE_CHARS and line[-1] not in ".;:!?")
-    )
 
 
 #: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
 _PARTS: Final = {"before": "", "after": "", "unless_before": "(?!)", "unless_mention": "(?!)"}
 _RULES: Final = [
     (
-        (row["status"], row["name"]),
+        row["status"],
+        row["name"],
         row.get("section"),
         frozenset(row.get("kinds", TermKind)),
         *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
@@ -193,7 +190,7 @@ def first_rule(
     before: str, mention: str, after: str, *, kind: TermKind, section: str
 ) -> tuple[PatientStatus, str] | None:
     """Return status and name of the first rule that applies to a mention, with its clause around it; None: none."""
-    for decided, within, kinds, leads, follows, unless, is_exception in _RULES:
+    for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
         if (
             kind in kinds
             and within in (None, section)
@@ -202,5 +199,5 @@ def first_rule(
             and not unless.search(before)
             and not is_exception.search(mention)
         ):
-            return decided
+            return status, name
     return None

@@ -3,8 +3,15 @@
 import pytest
 from support.cases import read_cases
 
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, decide, read_clause, token_span
-from clinaudit.audit.measures.judge.lexicon.people import gender_of_patient, is_given_for_another, is_of_another
+from clinaudit.audit.measures.judge.lexicon.cues import (
+    CUE_TABLES,
+    decide,
+    gender_of_patient,
+    is_given_for_another,
+    is_of_another,
+    read_clause,
+    token_span,
+)
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
 
