@@ -28,6 +28,13 @@ _FARTHEST: Final = 60
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
+#: Lists of words for persons, and of what a drug is given for; the latter are long, and each has a capital.
+_PERSONS, _REASONS = (
+    {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
+    for table in ("people", "purpose")
+)
+_LETTERS: Final = dict(zip(_REASONS, ascii_uppercase, strict=False))
+_KIN: Final = _PERSONS["female"] | _PERSONS["male"] | _PERSONS["kin"]
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
 
 
@@ -59,10 +66,6 @@ class Clause(NamedTuple):
     def before(self, token: int) -> str:
         """Return the tokens before one, each with a blank after it."""
         return self.text[: self.starts[token]]
-
-    def after(self, token: int) -> str:
-        """Return the tokens from one on, each with a blank after it."""
-        return self.text[self.starts[token] :]
 
 
 def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
@@ -105,11 +108,6 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
     return f"(?:{'|'.join(sorted(set(branches), key=len, reverse=True))})", first_words, may_be_empty
 
 
-def word_lists(table: str) -> dict[str, frozenset[str]]:
-    """Return the lists of words of a table, by name."""
-    return {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
-
-
 @cache
 def pattern(table: str, name: str) -> re.Pattern[str]:
     """Return a pattern of a table over words, with what it names filled in."""
@@ -122,13 +120,8 @@ def _fill(table: str, name: str) -> str:
         return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(patterns[name]))
     if name in _SETS:
         return str(_SETS[name])
-    # Of a long table each word is followed by the letters of its lists.
-    return rf"\S*{letters_of(table)[name]}\S*" if table == "purpose" else "|".join(map(re.escape, words[name].split()))
-
-
-def letters_of(table: str) -> dict[str, str]:
-    """Return a capital for each list of words of a table, by name."""
-    return dict(zip(word_lists(table), ascii_uppercase, strict=False))
+    # In `_marked` words.
+    return rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, words[name].split()))
 
 
 #: Compiled when a text first holds a phrase's first word: there are thousands.
@@ -282,10 +275,6 @@ def token_span(clause: Clause, chars: Span) -> Span:
 Gender = Literal["f", "m", ""]
 
 _GENDERS: Final[dict[str, Gender]] = {"he": "m", "himself": "m", "his": "m", "she": "f", "herself": "f", "her": "f"}
-_PERSONS: Final = word_lists("people")
-_KIN: Final = _PERSONS["female"] | _PERSONS["male"] | _PERSONS["kin"]
-#: A capital for each list of words of what a drug is given for, and the words.
-_REASONS: Final = [(letter, word_lists("purpose")[name]) for name, letter in letters_of("purpose").items()]
 #: How far into a text its words are looked at for the patient's gender [choice]: notes begin with it.
 _GENDER_CHARS: Final = 1000
 _GENDER_WORD: Final = re.compile(
@@ -363,4 +352,5 @@ def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bo
 
 def _marked(words: Iterable[str]) -> str:
     """Return words, each with the letters of its lists and a blank after it."""
-    return "".join(f"{word}{''.join(letter for letter, held in _REASONS if word in held)} " for word in words)
+    lists = _REASONS.items()
+    return "".join(f"{word}{''.join(_LETTERS[name] for name, held in lists if word in held)} " for word in words)
