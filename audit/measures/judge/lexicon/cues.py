@@ -312,10 +312,10 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
                 return True
             case "nobody":
                 return False
-            case "kin" if not pattern("people", "joined").search(said, 0, event.end()):
-                is_oblique = pattern("people", "oblique").search(said, 0, event.end()) is not None
-                if event["told"] or not is_oblique:
-                    holder, role, resumed_at = at, "oblique" if is_oblique else "subject", event.end("aside")
+            case "kin":
+                stands = _role(said[: event.end()])
+                if stands == "subject" or (stands == "oblique" and event["told"]):
+                    holder, role, resumed_at = at, stands, event.end("aside")
             case "others" if "neither" not in said[:at].split():
                 holder, role = at, "others"
             case "patient":
@@ -330,6 +330,12 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
             case "end" if holder >= 0 and pattern("people", f"after_{role}").match(f"{said[holder:at]}|{said[at:]}"):
                 holder = -1
     return holder >= 0
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _role(said: str) -> str:
+    """Return how a relative stands in a sentence, of which the words up to the name are given."""
+    return next((role for role in ("joined", "oblique") if pattern("people", role).search(said)), "subject")
 
 
 def _is_of_bystander(clause: Clause, mention_start: int) -> bool:
