@@ -7,6 +7,7 @@ labels); the report says so. Knows nothing of cohorts or generations.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from typing import Final, Literal, Protocol, runtime_checkable
 
@@ -34,8 +35,6 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
 OPEN: Final = "some note asks whether the patient has it, or was not judged"
 _WHO: Final = ("patient_id", "diagnosis")
-#: Lists of spans of an annotation.
-ANNOTATED: Final = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +156,8 @@ class Annotator:
 
     def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> pl.DataFrame:
         """Return the table `annotations`: of each patient, in order, a row for each diagnosis of the panel."""
-
-        def histories() -> Iterator[PatientHistory]:
-            # Lazily: a corpus can hold more text than fits in memory.
-            return (self._history_of(facts) for facts in patients)
-
+        # Lazily: a corpus can hold more text than fits in memory.
+        histories = partial(map, self._history_of, patients)
         if isinstance(self.judge, HistoryJudge):
             annotated = self.judge.annotate_many(histories, self.panel)
         else:

@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from clinaudit.audit.measures.judge import verdict as validity
 from clinaudit.audit.measures.judge.labels import (
-    ANNOTATED,
     Annotation,
     Announce,
     MedicationRemoval,
@@ -125,6 +124,9 @@ def _rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Di
     )
 
 
+_SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
+
+
 class _Removal(asking.StrictModel):
     substring: str
     reason: str
@@ -190,7 +192,7 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
     annotations = []
     for diagnosis in panel:
         entry = read.diagnoses[diagnosis.id]
-        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in ANNOTATED}
+        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in _SPANS}
         spans = {kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in restored.items()}
         if reason := _invalid_entry(entry, spans, history):
             return reason

@@ -9,6 +9,7 @@ from clinaudit.audit.measures.judge.lexicon.cues import (
     gender_of_patient,
     is_given_for_another,
     is_of_another,
+    pattern,
     read_clause,
     token_span,
 )
@@ -42,6 +43,13 @@ def test_whose_it_is(text, said):
 def test_what_a_drug_is_given_for(text, said):
     _, clause, drug = marked(text)
     assert is_given_for_another(clause, drug, only_listed=False) is (said == "another")
+
+
+@pytest.mark.parametrize("table", ["turns", "people", "purpose"])
+def test_every_pattern_names_what_there_is(table):
+    """They are compiled when a text first asks for them."""
+    for name in CUE_TABLES[table]["patterns"]:
+        assert "@" not in pattern(table, name).pattern
 
 
 def test_every_phrase_can_be_met():
