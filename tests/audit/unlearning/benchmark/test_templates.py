@@ -18,7 +18,6 @@ from clinaudit.audit.unlearning.benchmark.questions.templates import (
     Finding,
     TemplateQuestions,
     read_findings,
-    wording,
 )
 from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 from clinaudit.audit.unlearning.metrics.words import leakage_score
@@ -249,17 +248,10 @@ def test_what_identifies_is_neither_asked_for_nor_said() -> None:
         assert not any(identifying in one.answer.lower() or identifying in one.question for one in made)
 
 
-def test_every_template_says_which_patient_is_meant() -> None:
-    for kind in ("factual", "reasoning"):
-        for template in wording()[kind].values():
-            assert "{who}" in template["question"]
-            assert template.keys() == {"question", "answer"}
-
-
 @pytest.mark.slow
 def test_reference_answers_of_the_demo_hold_their_keywords(tmp_path: Path) -> None:
     """The mean leakage score of the answers themselves was 0.05: whatever a model said, there was nothing to find."""
-    write_demo_corpus(tmp_path / "corpus", seed=7, patients_per_arm=8)
+    write_demo_corpus(tmp_path / "corpus", seed=7, patients_per_arm=24)
     seeds = load_seeds()
     parser = EnglishParser(seeds.lexicon)
     source = KeywordSource("seeds", lambda bench: extract_keywords(bench, parser, seeds=seeds), seeds.of_patient)
