@@ -25,6 +25,7 @@ from clinaudit.audit.unlearning.methods.trained_network import Device
 from clinaudit.audit.unlearning.methods.unlearn import UnlearningPlan, finetune, plan_unlearning, train_again, unlearn
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
+pytestmark = pytest.mark.slow
 _LINEAR = r".*(proj|c_attn|c_fc)\.weight$"
 _METHODS: tuple[UnlearningMethod, ...] = ("kl_min", "rmu", "grad_diff", "sim_npo")
 
