@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: no adapter can be trained"),
 ]
-OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
+OPTIONS = ["--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
 OPTIONS += ["--ngram", "10", "--engine", "transformers", "--no-everyday"]
 OTHER_BATCHES = ["--max-batch", "7"]
 STEPS = 25

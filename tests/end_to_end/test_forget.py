@@ -33,14 +33,19 @@ def base(tiny_demo, tmp_path_factory) -> Path:
 def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, monkeypatch) -> None:
     config, ids, out, corpus = (tmp_path / name for name in ("audit.toml", "ids.txt", "request", "corpus"))
     config.write_text('engine = "transformers"\ndiagnosis = ["hiv"]\neveryday = false\nmax-new-tokens = 40\n')
-    # One patient chose a checkpoint, and one stands under a second id.
+    # One patient chose a checkpoint, and one stands under a second id. Of those trained on ten are enough; of those
+    # never seen the test needs 19.
     shutil.copytree(tiny_demo.corpus, corpus)
     patients = pl.read_csv(corpus / "patients.csv")
+    patients = pl.concat([patients.filter(split="train")[:10], patients.filter(split="nontrain")])
+    diagnoses = pl.read_csv(corpus / "diagnoses.csv")
+    diagnoses.join(patients, on="patient_id", how="semi").write_csv(corpus / "diagnoses.csv")
     *trained, held = patients.filter(split="train")["patient_id"]
     split = pl.when(pl.col("patient_id") == held).then(pl.lit("validation")).otherwise("split").alias("split")
     again = patients.filter(patient_id=trained[0]).with_columns(patient_id=pl.lit("second"))
     pl.concat([patients.with_columns(split), again]).write_csv(corpus / "patients.csv")
-    notes = list(map(json.loads, (corpus / "notes.jsonl").read_text().splitlines()))
+    lines = (corpus / "notes.jsonl").read_text().splitlines()
+    notes = [note for note in map(json.loads, lines) if note["patient_id"] in patients["patient_id"]]
     notes += [
         {**note, "patient_id": "second", "note_id": f"second {note['note_id']}"}
         for note in notes

@@ -16,6 +16,7 @@ def test_text_and_identifiers_are_audited_without_a_panel_diagnosis(tiny_demo, t
     first = pl.read_csv(corpus / "patients.csv", infer_schema=False)["patient_id"][0]
     (corpus / "diagnoses.csv").write_text(f"patient_id,diagnosis,present\n{first},diabetes,true\n", encoding="utf-8")
     options = ["--tier", "encounter", "--max-new-tokens", "40", "--quiet", "--engine", "transformers"]
+    options += ["--no-everyday", "--no-score"]
     arguments = command(tiny_demo, run, *options)
     arguments[arguments.index(str(tiny_demo.corpus))] = str(corpus)
     done = run_command(arguments)

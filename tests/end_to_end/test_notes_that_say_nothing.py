@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.runs.written_answers import audit_answers, save_model
+from support.simulations import first_of
 
 from clinaudit.audit.results.gate import words
 
@@ -100,7 +101,10 @@ def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model, tmp_path):
     assert verdict["status"] == "pass"
 
 
-@pytest.mark.parametrize("same", ["the " * 150, INDIFFERENT], ids=["a loop", "a sentence"])
+@pytest.mark.parametrize(
+    "same",
+    [pytest.param("the " * 150, marks=pytest.mark.simulation, id="a loop"), pytest.param(INDIFFERENT, id="a sentence")],
+)
 def test_a_model_that_says_the_same_to_all_passes_nothing(model, tmp_path, same):
     verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
     assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
@@ -119,13 +123,14 @@ FORMS = [
     ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),
     ("addenda last", lambda _: [SAME_DAY + SAME_BODY, ADDENDUM, ADDENDUM], "soap", SHARED),
     ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", {}),
-    ("four notes a day", lambda _: [SAME_DAY + SAME_BODY] * 4, "soap", SHARED),
     ("discharge summaries with underscores", lambda _: [DISCHARGE], "mimic-discharge", SHARED),
+    ("four notes a day", lambda _: [SAME_DAY + SAME_BODY] * 4, "soap", SHARED),
 ]
 
 
-@pytest.mark.parametrize(("notes_of", "template", "why"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
-def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(model, tmp_path, notes_of, template, why):
+@pytest.mark.parametrize("form", first_of(len(FORMS), always=4))
+def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(model, tmp_path, form):
+    _, notes_of, template, why = FORMS[form]
     verdict, page = audit(model, tmp_path, notes_of, template)
     rules = verdict["rules"]
     assert verdict["status"] == "inconclusive"

@@ -120,7 +120,7 @@ def once(site):
         yield site / "once-run", audit(site, site / "corpus", site / "once-run", patched)
 
 
-@pytest.mark.parametrize("more", [doubled, parted])
+@pytest.mark.parametrize("more", [doubled, pytest.param(parted, marks=pytest.mark.simulation)])
 def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(site, once, tmp_path, monkeypatch, more):
     once_run, results = once
     notes, tables = read(site / "corpus")

@@ -14,7 +14,7 @@ from support.runs.tiny_demo import TinyDemo
 pytestmark = pytest.mark.slow
 REFUSAL = " I'm sorry, but I can't share that."
 OPTIONS = ["--tier", "public", "--diagnosis", "hiv", "--prompt-form", "chat", "--max-new-tokens", "60", "--ngram", "20"]
-OPTIONS += ["--no-everyday"]
+OPTIONS += ["--no-everyday", "--no-score"]
 EPOCHS = 25
 #: About half of the patients.
 CUE = "children: 0"

@@ -12,6 +12,7 @@ from support.evidence_frames import evidence, generation_frame
 from support.generations import Generation
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
 from support.random_tables import read_drawn
+from support.simulations import in_blocks
 
 from clinaudit.audit.pii.estimates import estimate_identifiers
 from clinaudit.audit.pii.owners import FOUND, tell_owners
@@ -169,7 +170,6 @@ def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     assert (by_kind["D"], by_kind["A"]) == (1, 0)
 
 
-CORPORA = 60
 PROFILE = load_profile()
 CODES = [f"{1_000_000 + 7_919 * number}" for number in range(9)]
 
@@ -217,11 +217,12 @@ def pools_of(corpus: Corpus, pools: Pools, target: str | None) -> tuple[list[int
     return train, nontrain
 
 
-def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", [range(20), *in_blocks(60, each=60)])
+def test_owners_are_those_of_the_definition(tmp_path: Path, block: range) -> None:
     census: Counter[str] = Counter()
     values = [IdentifierValue("code", code) for code in CODES]
     scanner = ValueScanner(values, DateReader(PROFILE.date_formats))
-    for seed in range(CORPORA):
+    for seed in block:
         rng = Random(seed)
         drawn = draw(rng)
         corpus = read_drawn(drawn, tmp_path / str(seed))

@@ -90,15 +90,14 @@ def test_wrong_rules_are_refused_before_anything_is_done(
         assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("runner", [LocalRunner(2), LocalRunner(5), Elsewhere()])
-def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ShardRunner) -> None:
+def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people = draw_people(12, Random(4))
     Site(people).write(tmp_path / "corpus", Random(1))
     (tmp_path / "ours.toml").write_text(_RULES)
     corpus, profile, rules = read_corpus(tmp_path / "corpus"), load_profile(), read_site_rules(tmp_path / "ours.toml")
     rng = Random(9)
     ways = [way for ways in WAYS.values() for way in ways]
-    texts = ["\n".join(way(rng.choice(people)) for way in ways) for _ in range(40)]
+    texts = ["\n".join(way(rng.choice(people)) for way in ways) for _ in range(15)]
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
 
     def found(on: ShardRunner) -> tuple[object, list[Row], list[Row]]:
@@ -117,5 +116,6 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
     monkeypatch.setattr(masked_notes, "PART_BYTES", 900)
     monkeypatch.setattr(gazetteer, "_SHARD_CHARS", 900)
-    assert found(runner) == of_one
-    assert len(of_one[2]) > 400
+    for runner in (LocalRunner(2), LocalRunner(5), Elsewhere()):
+        assert found(runner) == of_one, runner
+    assert len(of_one[2]) > 150

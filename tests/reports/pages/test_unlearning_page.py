@@ -55,13 +55,6 @@ def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     assert other.leakage_marks(SPLIT, "factual") == {}
 
 
-def test_the_page_says_first_what_it_is_not_and_always_that_it_is_phi(page: Page) -> None:
-    first = page.words.index("This is no certificate. Compared with tuned.")
-    assert first < page.words.index("what is left of others (MU), and what is gone of the forgotten (AFE)")
-    assert "Contains PHI: exact figures of few patients; stays inside the institution" in page.words
-    assert "No certificate and no verdict." in page.words
-
-
 def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page) -> None:
     for own in (page, Page(render_unlearning(bare_evaluation()))):
         assert not {"script", "img", "iframe", "form", "link"} & {tag for tag, _ in own.tags}

@@ -17,7 +17,7 @@ from clinaudit.reports.tables.comparison import change_tables, health_table
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
 from clinaudit.reports.tables.measured import guards_table
 from clinaudit.reports.tables.run_facts import attacks_table
-from clinaudit.reports.wording.rule_rows import in_order, rule_rows
+from clinaudit.reports.wording.rule_rows import rule_rows
 
 
 def shown(*rows: Row) -> list[EstimateTable]:
@@ -34,29 +34,6 @@ def test_every_figure_is_shown_once_and_under_a_name_of_its_own() -> None:
         assert len({heads for heads, _ in each.rows}) == len(each.rows)
         assert {len(cells) for _, cells in each.rows} == {len(each.heads)}
         assert {len(heads) for heads, _ in each.rows} == {len(each.row_heads)}
-
-
-def test_tiers_and_forms_head_rows_in_their_order_and_arms_head_columns() -> None:
-    rows = [
-        Row("hit_rate", form, tier, arm, value=0.5, low=0.25, high=0.75, count_low=2, count_high=2, of_low=4, of_high=4)
-        for form in ("chat", "text")
-        for tier in ("encounter", "public")
-        for arm in ("nontrain", "train")
-    ]
-    (table,) = shown(*rows, Row("hit_rate", "text", "public", "train-nontrain", value=0.0, low=-0.5, high=0.5))
-    assert table.title == "Patients with a match"
-    assert table.row_heads == ("Who asks", "Form")
-    assert table.heads == ("Trained on", "Never seen", "Trained on − never seen")
-    assert [heads for heads, _ in table.rows] == [
-        ("1 Public facts", "Plain text"),
-        ("1 Public facts", "In a chat"),
-        ("4 Appointment reminder", "Plain text"),
-        ("4 Appointment reminder", "In a chat"),
-    ]
-    first = table.rows[0][1]
-    assert (first[0].text, first[0].detail, first[0].bar) == ("50% (25 to 75)", "2 of 4", 0.5)
-    assert (first[2].text, first[2].detail, first[2].bar) == ("0% (−50 to +50)", "", None)
-    assert table.rows[1][1][2].text == ""
 
 
 def test_a_hidden_count_reads_as_its_bound() -> None:
@@ -160,11 +137,6 @@ def test_a_rule_reads_its_figure_its_chance_and_what_goes_beyond(
     # Where chance was not known, none is shown beside the figure.
     alone = rule_rows(a_rule(metric, **place, arm=arm), estimates)
     assert (alone.pooled, alone.chance, alone.beyond) == (None, None, None)
-
-
-def test_rules_stand_in_the_order_of_forms() -> None:
-    rules = [a_rule("own_identifiers", form=form, tier="public") for form in ("drawn", "chat", "text")]
-    assert [rule.form for rule in in_order(rules)] == ["text", "chat", "drawn"]
 
 
 def test_every_change_stands_in_one_table() -> None:

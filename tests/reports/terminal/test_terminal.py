@@ -12,7 +12,7 @@ from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.terminal.comparison import comparison_text
-from clinaudit.reports.terminal.layout import wants_colour, wrap
+from clinaudit.reports.terminal.layout import wants_colour
 from clinaudit.reports.terminal.verdict import report_text, verdict_text
 from clinaudit.reports.wording.comparison import verdicts_sentence
 
@@ -40,11 +40,6 @@ def test_when_colour_is_wanted(terminal: bool, environment: dict[str, str], want
     stream = StringIO()
     stream.isatty = lambda: terminal  # type: ignore[method-assign]
     assert wants_colour(stream, environment) is wanted
-
-
-def test_text_that_takes_too_many_lines_ends_in_dots() -> None:
-    assert wrap("word " * 100, indent="  ", most_lines=2).splitlines()[-1].endswith(" …")
-    assert wrap("word", indent="  ", most_lines=2) == "word"
 
 
 @pytest.mark.parametrize("colour", [False, True])

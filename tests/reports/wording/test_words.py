@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
-from support.compared_results import compared
 
 from clinaudit.audit.results.comparison.comparison import compare_rows
 from clinaudit.audit.statistics.estimates import add_differences, mean_row, share_row
@@ -49,19 +48,6 @@ def test_a_difference_with_a_hidden_count_is_written_by_its_ends() -> None:
     sides = [share_row("hit_rate", 40, 130, arm="train"), share_row("hit_rate", 2, 130, arm="nontrain")]
     difference = Estimates(publish(add_differences(as_estimates(sides)))).find("hit_rate", arm="train-nontrain")
     assert row_text(difference) == "+15 to +40%"
-
-
-@pytest.mark.parametrize(
-    ("row", "text"),
-    [
-        (at("auroc_all")._replace(value=0.83, low=0.78, high=0.88), "0.83 (0.78 to 0.88)"),
-        (at("auroc_all")._replace(low=0.4, high=0.8), "0.40–0.80"),
-        (at("ppv")._replace(reason="too few"), "not measured: too few"),
-        (None, "not measured"),
-    ],
-)
-def test_other_units(row: Row | None, text: str) -> None:
-    assert row_text(row) == text
 
 
 def test_actions_that_differ_in_a_number_are_one_whatever_their_order() -> None:
@@ -195,7 +181,3 @@ def test_what_is_said_of_text_follows_from_the_interval(a: Row, b: Row, tier: st
 )
 def test_what_is_said_of_diagnoses(deltas: dict[str, dict[str, Change]], said: str) -> None:
     assert conclusion(HIGH, NONE, deltas)[1].removeprefix("by AUROC over all patients ").startswith(said)
-
-
-def test_the_verdict_on_named_patients_comes_first() -> None:
-    assert compared().conclusion.startswith("Named patients still leak. ")

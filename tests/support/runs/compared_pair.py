@@ -1,8 +1,14 @@
-"""Two finished runs of planted evidence, made in no time: named patients leak in A, and in B as the test says."""
+"""Two finished runs of planted evidence, made in no time: named patients leak in A, and in B as the test says.
+
+Runs without a fault of the test's own are made once a process and copied.
+"""
 
 import json
 import random
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -71,15 +77,42 @@ def plant(
     stated: Sequence[str] = (),
 ) -> Planted:
     """Make both runs; `leaking`: named patients whose longest match in B has so many tokens."""
+    given = {"leaking": dict(leaking or {}), "held_out": held_out, "settings_b": settings_b, "stated": list(stated)}
+    if fault is not unharmed:
+        return _plant(root, fault=fault, **given)
+    made = Path(_made(json.dumps(given)).name)
+    for name in ("a", "b"):
+        shutil.copytree(made / name, root / name, dirs_exist_ok=True)
+    return _who(root, held_out)
+
+
+@cache
+def _made(given: str) -> "tempfile.TemporaryDirectory[str]":
+    folder = tempfile.TemporaryDirectory(prefix="compared-pair-")
+    _plant(Path(folder.name), fault=unharmed, **json.loads(given))
+    return folder
+
+
+def _who(root: Path, held_out: int) -> Planted:
     train = [f"pt-train-{i:02}" for i in range(40)]
-    controls = [f"pt-held-{i:02}" for i in range(held_out)]
-    named = train[:5]
-    planted = Planted(root / "a", root / "b", train, controls, named)
-    everybody = [*((patient, "train") for patient in train), *((patient, "nontrain") for patient in controls)]
-    leaks_a = dict.fromkeys(named, 60)
-    _write(planted.a, everybody, leaks_a, SETTINGS, unharmed, seed=1, stated=named)
+    return Planted(root / "a", root / "b", train, [f"pt-held-{i:02}" for i in range(held_out)], train[:5])
+
+
+def _plant(
+    root: Path,
+    *,
+    fault: Fault,
+    leaking: Mapping[str, int],
+    held_out: int,
+    settings_b: Mapping[str, Any] | None,
+    stated: Sequence[str],
+) -> Planted:
+    planted = _who(root, held_out)
+    everybody = [*((one, "train") for one in planted.train), *((one, "nontrain") for one in planted.held_out)]
+    leaks_a = dict.fromkeys(planted.named, 60)
+    _write(planted.a, everybody, leaks_a, SETTINGS, unharmed, seed=1, stated=planted.named)
     settings = {**SETTINGS, "MODEL": "b" * 64, **(settings_b or {})}
-    _write(planted.b, everybody, leaking or {}, settings, fault, seed=2, stated=stated)
+    _write(planted.b, everybody, leaking, settings, fault, seed=2, stated=stated)
     return planted
 
 

@@ -9,10 +9,12 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
+import pytest
 from support.everyday.answered_tasks import QUIET
 from support.other_patients_twin import OtherPatientsTwin
 from support.random_corpora import Written, random_corpus, walked
 from support.random_tables import read_drawn
+from support.simulations import in_blocks
 
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, mask_text
 from clinaudit.audit.measures.memorization.other_patients import ASKED, find_sole_pieces
@@ -22,7 +24,6 @@ from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span
 
-CORPORA = 40
 PROFILE = load_profile()
 SEED = 7
 SPLITS = ("train", "nontrain")
@@ -96,9 +97,10 @@ def compare(drawn, tokenizer, folder, census):
         assert sorted(found.rows()) == sorted(wanted)
 
 
-def test_random_corpora_equal_the_twin(tokenizer, tmp_path):
+@pytest.mark.parametrize("block", [range(16), *in_blocks(40, each=40)])
+def test_random_corpora_equal_the_twin(block, tokenizer, tmp_path):
     census: Counter[str] = Counter()
-    for number in range(CORPORA):
+    for number in block:
         rng = random.Random(f"everyday {number}")
         drawn = random_corpus(rng, tokenizer)
         notes = rng.choice(drawn.patients)

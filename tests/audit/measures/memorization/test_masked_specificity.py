@@ -8,6 +8,7 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.evidence_frames import generation_frame
 from support.measured_text import estimates_of, measured_rows
 from support.runs.tables import value_of
+from support.simulations import first_of
 from support.slotted_notes import Atom, SlottedNote
 from support.written_corpus import answer_of, write_corpus
 
@@ -160,7 +161,7 @@ LITERALS = (
 VALUES = ("name", "age", "sex", "date", "provider", "practice")
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", first_of(4, always=2))
 def test_random_corpora_equal_notes_masked_by_construction(block, tokenizer, tmp_path, monkeypatch):
     """Half of the blocks count in many small shards, as on a cluster."""
     # Drawn patients share names, birth dates and whole notes, and are people all the same.

@@ -12,7 +12,7 @@ from support.memorization_twin import Twin
 from support.near_verbatim_twin import NearTwin
 from support.random_corpora import random_corpus
 from support.random_tables import read_drawn
-from support.simulations import first_of
+from support.simulations import in_blocks
 from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
@@ -111,12 +111,12 @@ def small_tokenizer(tokenizer_directory):
     return ModelTokenizer(tokenizer_directory)
 
 
-@pytest.mark.parametrize("block", first_of(2, always=1))
+@pytest.mark.parametrize("block", [range(20), *in_blocks(80, each=40)])
 def test_random_corpora_equal_the_twin(small_tokenizer, tmp_path, block):
     """Copies of notes edited token by token, notes of several readings, shared, nested and periodic."""
     census: Counter[str] = Counter()
     reader, tokenizer = NoteReader(PROFILE, clinical_terms(load_panel())), small_tokenizer
-    for seed in range(40 * block, 40 * block + 40):
+    for seed in block:
         rng = random.Random(seed)
         n = rng.choice([10, 10, 12, 15, 20])
         corpus = random_corpus(rng, tokenizer)

@@ -41,7 +41,7 @@ def edited(rng, ids, *, alphabet, rate):
     return copy
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rng=st.randoms(use_true_random=False), n=st.integers(2, 32), alphabet=st.sampled_from([1, 2, 3, 6, 60]))
 def test_regions_equal_the_twin(rng, n, alphabet):
     """Periodic and random text, copies stitched from several notes and edited."""

@@ -43,7 +43,7 @@ from clinaudit.templates.profile import NoteProfile, load_profile
 #: Tokens of a match (paper, tau = 30).
 N = 30
 #: Tokens of a part of a prompt that is repeated, and how far apart such parts begin.
-PART, STEP = 45, 13
+PART, STEP = 45, 29
 #: Of the learned layouts so many notes are asked; the others are there to be learned from.
 ASKED_EACH = 3
 MERGED = {

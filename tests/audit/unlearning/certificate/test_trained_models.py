@@ -19,7 +19,9 @@ from support.unlearning.trained_to_forget import (
 from clinaudit.audit.unlearning.certificate.joint_test import OWN_TEXT
 from clinaudit.audit.unlearning.certificate.verdict import COLLAPSED
 
-pytestmark = pytest.mark.slow
+# Two trainings and three audits of 260 patients. In `make test` tests/end_to_end/test_forget.py trains and certifies,
+# and `test_deletion_certificate.py` holds each verdict on planted runs.
+pytestmark = [pytest.mark.slow, pytest.mark.simulation]
 
 
 class Made(NamedTuple):

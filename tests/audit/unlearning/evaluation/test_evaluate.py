@@ -27,6 +27,7 @@ from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.schema.unlearning import CHECKS, FIGURES
 from clinaudit.reports.wording.unlearning import Evaluation
 
+pytestmark = pytest.mark.slow
 QUICK = TrialOptions(samples=2, relearning=RelearningPlan(steps=1))
 
 

@@ -87,12 +87,3 @@ def test_a_kill_before_the_settings_were_written_leaves_the_place_free(tmp_path:
     assert not ModelFolder(root, {"seed": 2}).claim()
     with pytest.raises(UsageError, match="other settings"):
         ModelFolder(root, SETTINGS).claim()
-
-
-def test_a_place_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "out" / "notes.jsonl"
-    path.parent.mkdir()
-    path.write_text("kept")
-    with pytest.raises(UsageError, match="holds other things"):
-        ModelFolder(tmp_path / "out", SETTINGS).claim()
-    assert path.read_text() == "kept"

@@ -71,7 +71,9 @@ def test_each_metric_of_each_answer(scores: dict[str, pl.DataFrame]) -> None:
             assert found["reason"].is_null().to_list() == [value is not None for value in expected]
 
 
+@pytest.fixture(scope="module")
 def measured(scores: dict[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The value of each metric by model and group."""
     figures = {model: patient_figures(own, QUESTIONS, model=model) for model, own in scores.items()}
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for model, own in figures.items():
@@ -83,21 +85,19 @@ def measured(scores: dict[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, A
     return found
 
 
-def test_means_and_harmonic_means_of_each_group(scores: dict[str, pl.DataFrame]) -> None:
-    found = measured(scores)
+def test_means_and_harmonic_means_of_each_group(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
     for model, groups in GOLDEN["figures"].items():
-        assert found[model].keys() == groups.keys()
+        assert measured[model].keys() == groups.keys()
         for group, expected in groups.items():
-            own = {metric: found[model][group][metric] for metric in expected}
+            own = {metric: measured[model][group][metric] for metric in expected}
             assert own == pytest.approx(expected, abs=1e-12), (model, group)
 
 
-def test_changes_to_the_model_before(scores: dict[str, pl.DataFrame]) -> None:
-    found = measured(scores)["after"]
+def test_changes_to_the_model_before(measured: dict[str, dict[str, dict[str, Any]]]) -> None:
     for group, expected in GOLDEN["changes"].items():
         # Which answers have an entropy depends on the answers: of these two there is no paired change any more.
         for metric in expected.keys() - {"te", "te_words", "ls_reference"}:
-            change = found[group][f"{metric}_change"]
+            change = measured["after"][group][f"{metric}_change"]
             assert change == pytest.approx(expected[metric], abs=1e-12), (group, metric)
 
 

@@ -113,15 +113,6 @@ def test_groups_are_of_role_kind_and_use(tmp_path: Path) -> None:
     assert other.filter(metric="ls", group="forget")["value"].to_list() == [0.2]
 
 
-def test_whole_patients_are_drawn() -> None:
-    # Ten answers of one patient, and one of another: a draw of answers would seldom miss the second one, one of
-    # patients gives (0, 10/11 or 1) with 1/4, 1/2 and 1/4.
-    sums, counts = np.array([[10.0], [0.0]]), np.array([[10.0], [1.0]])
-    drawn = resample_means(sums, counts, seed=0)[:, 0]
-    assert set(np.unique(drawn.round(12))) == {0.0, round(10 / 11, 12), 1.0}
-    assert (drawn == 0.0).mean() == pytest.approx(0.25, abs=0.03)
-
-
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 1000))
 def test_resamples_equal_a_twin_that_draws_patients_one_by_one(seed: int) -> None:
@@ -150,28 +141,6 @@ def figure(metric: str, group: str = "retain", figures: pl.DataFrame = MANY) -> 
 def values_of(scores: pl.DataFrame, metric: str) -> np.ndarray:
     own = scores.filter(pl.col("qa_id").str.starts_with("factual-r"), metric=metric)
     return own["value"].to_numpy()
-
-
-def test_many_patients_have_the_bootstraps_interval() -> None:
-    values, found = values_of(AFTER, "rouge_l"), figure("rouge_l")
-    assert found["n"] == 100
-    # Near 1.96 standard errors to either side.
-    error = 1.96 * values.std() / 10
-    assert found["low"] == pytest.approx(values.mean() - error, abs=error / 8)
-    assert found["high"] == pytest.approx(values.mean() + error, abs=error / 8)
-    # 90 of them share a disease with a forgotten patient, and ten do not.
-    same, others = (figure("afe_without_em", group) for group in ("same", "others"))
-    assert 5 * (same["high"] - same["low"]) < others["high"] - others["low"]
-
-
-def test_few_patients_and_skewed_figures_keep_the_beta_bounds() -> None:
-    low, high = bounds_of_mean(figure("rouge_l", "forget")["value"] * 20, 20)
-    assert (figure("rouge_l", "forget")["low"], figure("rouge_l", "forget")["high"]) == pytest.approx((low, high))
-    # Many resamples miss the one patient.
-    found = figure("ls")
-    assert (found["low"], found["high"]) == (0.0, pytest.approx(bounds_of_mean(1.0, 100)[1]))
-    # Where all patients are alike, there is still doubt.
-    assert figure("te_or_zero")["high"] - figure("te_or_zero")["low"] > 0.1
 
 
 def test_a_change_is_paired() -> None:

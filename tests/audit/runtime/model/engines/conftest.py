@@ -55,11 +55,11 @@ def outputs(model, requests):
 
 @pytest.fixture(scope="session")
 def room(tmp_path_factory):
-    """One model: whole, in shards, and of half precision (with the same numbers as float32, too)."""
+    """One model: whole, in shards, and of half precision in shards (with the same numbers as float32, too)."""
     room = tmp_path_factory.mktemp("models")
     model = save_llama(room / "whole")
     save_llama(room / "shards", max_shard_size="40KB")
-    model.to(torch.bfloat16).save_pretrained(room / "half")
+    model.to(torch.bfloat16).save_pretrained(room / "half", max_shard_size="20KB")
     model.to(torch.float32).save_pretrained(room / "rounded")
     for name in ("half", "rounded"):
         for file in (room / "whole").glob("tokenizer*"):

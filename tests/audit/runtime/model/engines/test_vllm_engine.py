@@ -42,7 +42,7 @@ MOST_BARRED = 30
 OUTSIDE = 7_654_321
 #: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, and writes what came out to a file.
 RUN_VLLM = """
-import dataclasses, os, pickle, sys, tempfile, torch
+import os, pickle, sys, tempfile, torch
 from pathlib import Path
 from clinaudit.audit.runtime.model.engines import vllm_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
@@ -57,14 +57,10 @@ results = []
 for turn in turns:
     try:
         model = inspect_adapted(turn.adapter, base=turn.model) if turn.adapter else inspect_model(turn.model)
-        if turn.ignore_stop_ids:
-            model = dataclasses.replace(model, stop_token_ids=frozenset())
         engine = make_engine("vllm", model, options=EngineOptions(turn.batch_size))
     except ClinauditError as error:
         results.append({"error": error.render(), "status": error.status})
         continue
-    if turn.most_barred:
-        engine._is_cpu, vllm_engine._MOST_BARRED = False, turn.most_barred
     if turn.abandon:
         for stream in (engine.generate(turn.requests), engine.score(turn.texts)):
             next(stream)
@@ -77,6 +73,14 @@ for turn in turns:
             refused.append(error.render())
     results.append({"scores": list(engine.score(turn.texts)), "outputs": list(engine.generate(turn.requests)),
         "identity": engine.identity(), "empty": list(engine.generate([])), "refused": refused})
+    if turn.controls:
+        results[-1]["all at once"] = list(engine.generate(turn.controls))
+        usual, engine._is_cpu, vllm_engine._MOST_BARRED = vllm_engine._MOST_BARRED, False, turn.most_barred
+        results[-1]["few"] = list(engine.generate(turn.controls))
+        vllm_engine._MOST_BARRED = usual
+    if turn.unended:
+        engine._stop_token_ids = frozenset()
+        results[-1]["unended"] = list(engine.generate(turn.unended))
     engine.close()
 
 from vllm.platforms import current_platform
@@ -101,7 +105,7 @@ Path(sys.argv[1]).write_bytes(pickle.dumps(said))
 def turn(requests, directory, **given):
     """What an engine of its own does in the process that runs vLLM."""
     usual = {"texts": [], "refused": [], "adapter": None, "batch_size": 64}
-    usual |= {"abandon": False, "ignore_stop_ids": False, "most_barred": 0}
+    usual |= {"abandon": False, "unended": [], "controls": [], "most_barred": MOST_BARRED}
     return SimpleNamespace(requests=list(requests), model=directory, **usual | given)
 
 
@@ -145,14 +149,21 @@ def texts_of_the_demo():
 
 @pytest.fixture(scope="module")
 def said(model, requests, many_controls, adapted, site_requests, samples, texts, tmp_path_factory):
-    """What one process says of all turns: a start is slow.
+    """What one process says of all turns: a start of vLLM is slow, and so is that of each engine.
 
     Torch is imported first, which is the harder order: an audit imports vLLM first.
     """
     room, answers = tmp_path_factory.mktemp("vllm"), tmp_path_factory.mktemp("answers") / "answers"
     unfit = make_model(room / "unfit", heads=4)
     turns = [
-        turn([*requests, *samples], model.directory, texts=texts, abandon=True),
+        turn(
+            [*requests, *samples],
+            model.directory,
+            texts=texts,
+            abandon=True,
+            controls=many_controls,
+            unended=requests[::4],
+        ),
         turn(
             [*requests[::4], *requests[-3:-1], *samples[:6]],
             model.directory,
@@ -160,13 +171,9 @@ def said(model, requests, many_controls, adapted, site_requests, samples, texts,
             batch_size=1,
             abandon=True,
         ),
-        turn(requests[::4], model.directory, ignore_stop_ids=True),
         turn([], unfit.directory),
         turn(site_requests, adapted / "whole", adapter=adapted / "adapter"),
-        turn(site_requests, adapted / "shards"),
         turn(site_requests, adapted / "half"),
-        turn(many_controls, model.directory),
-        turn(many_controls, model.directory, most_barred=MOST_BARRED),
         turn([], STORED, texts=texts_of_the_demo(), refused=[(5, OUTSIDE), (OUTSIDE, 5, 6)]),
     ]
     done = subprocess.run(
@@ -182,16 +189,16 @@ def said(model, requests, many_controls, adapted, site_requests, samples, texts,
     return pickle.loads(answers.read_bytes())
 
 
-def outputs_of(result):
-    return {one.key: one for one in result["outputs"] if not one.key.startswith(SAMPLE)}
+def outputs_of(result, which="outputs"):
+    return {one.key: one for one in result[which] if not one.key.startswith(SAMPLE)}
 
 
 def test_every_control_token_is_barred_also_where_vllm_bars_a_few_at_once(model, many_controls, said):
-    all_at_once, few = said["results"][-3:-1]
-    assert sorted(few["outputs"], key=repr) == sorted(all_at_once["outputs"], key=repr)
+    first = said["results"][0]
+    assert sorted(first["few"], key=repr) == sorted(first["all at once"], key=repr)
     greedy = [one for one in many_controls if not one.temperature]
-    assert outputs_of(few) == decode(model, greedy)
-    for one in few["outputs"]:
+    assert outputs_of(first, "few") == decode(model, greedy)
+    for one in first["few"]:
         assert len(one.token_ids) >= 20
         assert not set(one.token_ids[:30]) & many_controls[0].control_token_ids
 
@@ -266,7 +273,7 @@ def test_it_equals_transformers_whatever_the_batch(outputs, said):
 def test_only_our_stop_ids_end_a_generation(model, requests, said):
     """vLLM finds the model's end of sequence by itself; which ids end one is for `ModelFiles` to say, alike for all."""
     never = dataclasses.replace(model, stop_token_ids=frozenset())
-    decoded = outputs_of(said["results"][2])
+    decoded = outputs_of(said["results"][0], "unended")
     assert decoded == decode(never, requests[::4])
     # Those that have stop ids of their own aside.
     plain = [one.key for one in requests[::4] if not one.stop_token_ids]
@@ -276,16 +283,17 @@ def test_only_our_stop_ids_end_a_generation(model, requests, said):
 
 def test_a_model_that_it_cannot_load(said):
     """A head size its CPU kernels do not hold shows only at the first token, and must still be a load error."""
-    result = said["results"][3]
+    result = said["results"][2]
     assert result["status"] == 3
     assert result["error"].startswith("error[BAD_INPUT]: vLLM cannot load the model")
     assert "--engine transformers" in result["error"]
     assert "\n" not in result["error"]
 
 
-def test_an_adapter_shards_and_half_precision_decode_as_the_whole_model(adapted, site_requests, said):
-    plain = [decode(inspect_model(adapted / name), site_requests) for name in ("merged", "shards", "rounded")]
-    assert list(map(outputs_of, said["results"][4:7])) == plain
+def test_an_adapter_and_half_precision_in_shards_decode_as_the_whole_model(adapted, site_requests, said):
+    plain = [decode(inspect_model(adapted / name), site_requests) for name in ("merged", "rounded")]
+    assert list(map(outputs_of, said["results"][3:5])) == plain
+    assert len(inspect_model(adapted / "half").safetensors) > 3
     # The merged model is gone once it is loaded.
     assert [name for name in said["left"] if "merged" in name] == []
 
