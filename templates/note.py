@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from clinaudit.templates.header_styles import alternatives
 from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
 from clinaudit.templates.note_fields import FieldFinder, FoundField, FoundFields, Heading, HeadingReader
@@ -334,8 +335,7 @@ class NoteReader:
         self._layouts = [(at, readers[at.header_styles], FieldFinder(at)) for at in profile.layouts]
         #: The reader of headings, where all layouts set headers off alike and no choice is needed for them.
         self.one_style = next(iter(readers.values())) if len(readers) == 1 else None
-        headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
-        header_prefix = re.compile(rf"\n[ \t]*(?:{headers}):", re.IGNORECASE)
+        header_prefix = re.compile(rf"\n[ \t]*(?:{alternatives(profile.lexicon)}):", re.IGNORECASE)
         #: The rules that look at the text alone.
         self.rules = {Rule.HEADER_PREFIX: _spans_in_lines(header_prefix), **_RULES}
 
