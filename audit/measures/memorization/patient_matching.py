@@ -54,6 +54,12 @@ def _columns(texts: str = "", numbers: str = "", flags: str = "") -> dict[str, p
     }
 
 
+def _narrow(columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Return columns of half the width, for tables of dozens of rows a generation: what repeats itself is kept once."""
+    narrower: dict[pl.DataType, pl.DataType] = {pl.String(): pl.Categorical(), pl.Int64(): pl.Int32()}
+    return {name: narrower.get(kind, kind) for name, kind in columns.items()}
+
+
 #: Columns of what is found before K is known; those of `evidence/` mean what they mean there.
 COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "generations": {
@@ -72,13 +78,13 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         "copy_forward_count",
         "stitched",
     ),
-    "segments": schema_of("segments"),
+    "segments": _narrow(schema_of("segments")),
     "told": schema_of("told"),
     # How many memorized tokens of a generation have the same labels: held by the same pieces, not templated by any of
     # them, no boilerplate in one, said by the prompt.
-    "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
+    "labels": _narrow(_columns("generation_id section", "cover tokens", "revealing telling told")),
     # Which pieces, by number, hold the tokens of a cover; none those of cover 0.
-    "covers": _columns("generation_id", "cover piece"),
+    "covers": _narrow(_columns("generation_id", "cover piece")),
     # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: what it says, and `masked`.
     "near_texts": {**_columns("said masked"), **schema_of("near_attributable")},
 }
