@@ -210,21 +210,14 @@ def _read_verbatim(
             at = slice(*piece.span_tokens)
             told[at] |= patient.are_given(piece.note, piece.token_chars, answer.prompt)
             labels = label_piece(piece, patient.note(piece.note))
-            for number, (section, (start, end)) in enumerate(labels.segments):
-                of_segment = labels.segment_of == number
-                rows["segments"].append(
-                    own
-                    | {
-                        "region_id": region_id,
-                        "piece": index,
-                        "section": section,
-                        "char_start": start,
-                        "char_end": end,
-                        "tokens": int(of_segment.sum()),
-                        "templated_tokens": int((of_segment & labels.templated).sum()),
-                        "echo_tokens": int((of_segment & echo[at]).sum()),
-                    }
-                )
+            counts = [
+                np.bincount(labels.segment_of[counted], minlength=len(labels.segments)).tolist()
+                for counted in (slice(None), labels.templated, echo[at])
+            ]
+            for (section, (start, end)), *tokens in zip(labels.segments, *counts, strict=True):
+                segment = {"section": section, "char_start": start, "char_end": end}
+                sums = dict(zip(("tokens", "templated_tokens", "echo_tokens"), tokens, strict=True))
+                rows["segments"].append(own | {"region_id": region_id, "piece": index} | segment | sums)
             note, place = patient.maskable[piece.note], _place(piece.span_tokens, chars)
             text = answer.text[place["char_start"] : place["char_end"]]
             masked = mask_text(note.text, note.values, piece.note_chars)
@@ -296,7 +289,10 @@ def _count_labels(
         telling[own] |= ~labels.boilerplate
         section_of[own] = np.where(cover_of[own], section_of[own], labels.segment_of + len(sections))
         sections += [segment.name for segment in labels.segments]
-        before, place = np.unique(cover_of[own], return_inverse=True)
+        before, place = np.zeros((2, 1), dtype=np.int64)
+        # Few pieces overlap.
+        if cover_of[own].any():
+            before, place = np.unique(cover_of[own], return_inverse=True)
         cover_of[own] = len(covers) + place
         covers += [(*covers[cover], number) for cover in before.tolist()]
     dropped = cover_of == 0
