@@ -11,7 +11,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Read once, where polars is loaded: its allocator keeps freed memory for ten seconds, some 50 MB of it in a run of
     # 20,000 generations.
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:500,muzzy_decay_ms:0")
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     from clinaudit.audit.commands.main import run
 
     sys.exit(run(sys.argv[1:]))

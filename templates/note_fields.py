@@ -262,11 +262,11 @@ def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
-    marks = r"[*_]{0,2}" if "markdown" in styles else ""
+    names, marks = alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
     ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(
-        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{alternatives(known)})(?:[ \t]*{marks})?{ending}{marks}[ \t]*",
+        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})(?:[ \t]*{marks})?{ending}{marks}[ \t]*",
         re.IGNORECASE,
     )
 
