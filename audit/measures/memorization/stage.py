@@ -69,7 +69,7 @@ def measure_memorization(
     tables = {
         "generation_metrics": metrics,
         "regions": regions,
-        "segments": found.pop("segments").cast(dict(schema_of("segments"))),
+        "segments": found.pop("segments").cast(schema_of("segments")),
         "told": found["told"],
         "memorized_text": _count_kinds(labels),
         "near_attributable": near,
