@@ -10,7 +10,7 @@ def main() -> None:
     # Nothing is begun while modules load: an interrupt ends the process (a shell calls that 130) without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Read once, where polars is loaded: its allocator keeps freed memory for ten seconds, some 50 MB of it in a run of
-    # 20,000 generations.
+    # 8,000 generations.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     from clinaudit.audit.commands.main import run
 
