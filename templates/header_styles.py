@@ -62,14 +62,12 @@ class HeaderFinder:
     """Finds headers, given in lower case, that are set off in some of the styles."""
 
     def __init__(self, headers: Iterable[str], styles: Sequence[str]) -> None:
-        # Longest first: "past medical history / …" must win over "past medical history".
-        ordered = sorted(headers, key=lambda header: (-len(header), header))
-        self._headers = dict.fromkeys(ordered)
-        long = [header for header in ordered if len(header) > 1]
+        self._headers = dict.fromkeys(sorted(headers, key=lambda header: (-len(header), header)))
+        long = [header for header in self._headers if len(header) > 1]
         words = {
-            "any": _alternatives(ordered),
-            "long": _alternatives(long),
-            "capitals": _alternatives(header.upper() for header in long),
+            "any": alternatives(self._headers),
+            "long": alternatives(long),
+            "capitals": alternatives(header.upper() for header in long),
         }
         self._styles = [style for style in STYLES if style in styles]
         self._regex = re.compile(
@@ -135,6 +133,14 @@ class CandidateFinder:
             yield match["header"].lower(), Span(*match.span("mark"))
 
 
-def _alternatives(headers: Iterable[str]) -> str:
-    # Without any header no text may match; an empty alternative would match everywhere.
-    return "|".join(map(re.escape, headers)) or "(?!)"
+def alternatives(texts: Iterable[str]) -> str:
+    """Return a pattern of some texts, none of them empty. Example: `p(?:lan\\ of\\ care|lan)|r(?:os)`.
+
+    The longest counts: "past medical history / …" before "past medical history".
+    """
+    by_letter: dict[str, list[str]] = {}
+    for text in sorted(texts, key=lambda text: (-len(text), text)):
+        by_letter.setdefault(text[0], []).append(re.escape(text[1:]))
+    # By their first letter texts are searched for in half the time. Without any text none may match: an empty
+    # alternative would match everywhere.
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in by_letter.items()) or "(?!)"

@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from clinaudit.templates.header_styles import alternatives
 from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
 from clinaudit.templates.note_fields import FieldFinder, FoundField, FoundFields, Heading, HeadingReader
@@ -151,6 +152,8 @@ _ITEM = re.compile(r"(?:[^,]|,(?=\d))+?(?:,(?!\d)|\b(?:and|or|nor)\b|\Z)", re.IG
 #: Words of one item at most: what is longer tells something.
 _LONGEST_ITEM = 6
 _CUE = re.compile(r"(?-i:[pPdDhH])(?<=\b.)(?:(?<=p)ositive|(?<=d)iagnosed|(?<=h)istory\s{1,9}of)\b", re.IGNORECASE)
+#: Characters from the first of a cue to behind its last: "history of", blanks and line ends between.
+_LONGEST_CUE = 20
 #: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
 _NEGATION = re.compile(
     r"(?:\b(?:no|not|never|neither|nor|none|non|denie[sd]|denying|negative|without|absent)|n['’]t)\b", re.IGNORECASE
@@ -168,9 +171,11 @@ _STAMPS: Mapping[Rule, re.Pattern[str]] = {
 _AS_THEY_ARE = (Rule.HEADER_PREFIX, Rule.BY_NAME_LINE, Rule.SEE_REFERENCE)
 
 
-def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
-    """Return one byte a character of a whole note: 1 where boilerplate. `by_rule` are the rules' spans in it."""
-    note = plain_blanks(note)
+def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], terms: Iterable[Span]) -> bytes:
+    """Return one byte a character of whole lines of a note: 1 where boilerplate.
+
+    `by_rule` are the rules' spans in them, and `terms` those of clinical terms.
+    """
     negatives = [_before_contrast(note, span) for span in by_rule[Rule.NEGATIVE_ROS]]
     ends = sorted(
         {match.end() for match in _CLAUSE_END.finditer(note)} | {span.end for span in negatives} | {len(note)}
@@ -186,17 +191,17 @@ def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_te
     )
     # Of the combined history its header alone is boilerplate: histories stand under it.
     mask = mask_spans(len(note), [negatives, stamps, *(by_rule[rule] for rule in _AS_THEY_ARE)])
-    for start, end in _telling_clauses(note, ends, cues, find_terms):
+    for start, end in _telling_clauses(note, ends, cues, terms):
         mask[start:end] = bytes(end - start)
     return bytes(mask)
 
 
 def _telling_clauses(
-    note: str, ends: list[int], cues: Iterable[re.Match[str]], find_terms: TermFinder
+    note: str, ends: list[int], cues: Iterable[re.Match[str]], terms: Iterable[Span]
 ) -> Iterator[Span]:
     """Yield the clauses, which end at `ends`, that hold a term, or a cue without a negation before it."""
     telling: set[int] = set()
-    for start, end in find_terms(note):
+    for start, end in terms:
         telling.update(range(bisect.bisect_right(ends, start), bisect.bisect_left(ends, end) + 1))
     for cue in cues:
         clause = bisect.bisect_right(ends, cue.start())
@@ -309,19 +314,39 @@ class LaidOutNote:
 
     def templated_in(self, span_chars: Span) -> bytes:
         """Return that part of `templated`, of which its lines alone are read: no rule looks beyond a line."""
-        start, end = span_chars
-        begin = self.text.rfind("\n", 0, start) + 1
-        line_end = self.text.find("\n", end)
-        lines = plain_blanks(self.text[begin : len(self.text) if line_end < 0 else line_end + 1])
+        begin, end = self._lines_of(span_chars)
+        lines = plain_blanks(self.text[begin:end])
         combined = (Span(at - begin, stop - begin) for at, stop in self._combined_history if stop > begin)
         within = [Span(max(0, at), min(stop, len(lines))) for at, stop in combined if at < len(lines)]
         groups = [*(find(lines) for find in self._reader.rules.values()), within]
-        return bytes(mask_spans(len(lines), groups)[start - begin : end - begin])
+        return bytes(mask_spans(len(lines), groups)[span_chars.start - begin : span_chars.end - begin])
 
     @cached_property
     def boilerplate(self) -> bytes:
         """The same: 1 where it is boilerplate, templated and telling nothing, which no headline counts."""
-        return _mask_boilerplate(self.text, self._spans_in_text, self._reader.find_terms)
+        return _mask_boilerplate(plain_blanks(self.text), self._spans_in_text, self._terms)
+
+    def boilerplate_in(self, span_chars: Span) -> bytes:
+        """Return that part of `boilerplate`; but for the terms its lines alone are read, which is faster."""
+        begin, end = self._lines_of(span_chars)
+        # A cue of the last line may end in the next one.
+        text = plain_blanks(self.text[begin : end + _LONGEST_CUE])
+        by_rule = {rule: list(find(text[: end - begin])) for rule, find in self._reader.rules.items()}
+        terms = [
+            Span(max(0, first - begin), min(last - begin, len(text)))
+            for first, last in self._terms
+            if first < end and last > begin
+        ]
+        return _mask_boilerplate(text, by_rule, terms)[span_chars.start - begin : span_chars.end - begin]
+
+    @cached_property
+    def _terms(self) -> list[Span]:
+        return list(self._reader.find_terms(plain_blanks(self.text)))
+
+    def _lines_of(self, span_chars: Span) -> Span:
+        """Return the characters of the whole lines that some characters lie in, with the last line's end."""
+        line_end = self.text.find("\n", span_chars.end)
+        return Span(self.text.rfind("\n", 0, span_chars.start) + 1, len(self.text) if line_end < 0 else line_end + 1)
 
 
 class NoteReader:
@@ -334,8 +359,7 @@ class NoteReader:
         self._layouts = [(at, readers[at.header_styles], FieldFinder(at)) for at in profile.layouts]
         #: The reader of headings, where all layouts set headers off alike and no choice is needed for them.
         self.one_style = next(iter(readers.values())) if len(readers) == 1 else None
-        headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
-        header_prefix = re.compile(rf"\n[ \t]*(?:{headers}):", re.IGNORECASE)
+        header_prefix = re.compile(rf"\n[ \t]*(?:{alternatives(profile.lexicon)}):", re.IGNORECASE)
         #: The rules that look at the text alone.
         self.rules = {Rule.HEADER_PREFIX: _spans_in_lines(header_prefix), **_RULES}
 

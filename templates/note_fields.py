@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from clinaudit.templates.dates import without_birth, without_time
-from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
+from clinaudit.templates.header_styles import HeaderFinder, alternatives, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
 from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.profile_problems import PositionTable
@@ -262,8 +262,7 @@ def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
-    names = "|".join(re.escape(name) for name in sorted(known, key=lambda name: (-len(name), name))) or "(?!)"
-    marks = r"[*_]{0,2}" if "markdown" in styles else ""
+    names, marks = alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
     ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(

@@ -303,14 +303,18 @@ def test_the_rules_of_the_paper_are_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_what_is_templated_in_a_part_is_that_of_the_whole(name: str) -> None:
-    reader = NoteReader(load_profile(Path(name)))
+def test_what_is_templated_or_boilerplate_in_a_part_is_that_of_the_whole(name: str) -> None:
+    reader = NoteReader(load_profile(Path(name)), TERMS)
     text = SAMPLES[name] + (
         "\nros:\npsychiatric: negative for anxiety.\nlast reviewed on 1/02/2024 by doe, jane\n1/2/2024 3 pm\nsee hpi.\n"
-        "past medical history / family history / social history:\nnone\nplan: rest"
+        "past medical history / family history / social history:\nnone\nplan: rest\n"
+        # Neither a term nor a cue ends with its line.
+        "negative for bipolar\ndisorder, rash.\nsee hpi, has a history\n\nof falls; last reviewed on 1/02/2024"
     )
     note = reader.read(text)
-    whole = note.templated
+    whole, boilerplate = note.templated, note.boilerplate
     for start in range(0, len(text), 7):
         for end in (start, start + 1, start + 40, len(text)):
-            assert reader.read(text).templated_in(Span(start, min(end, len(text)))) == whole[start:end]
+            part, place = reader.read(text), Span(start, min(end, len(text)))
+            assert part.templated_in(place) == whole[start:end]
+            assert part.boilerplate_in(place) == boilerplate[start:end]

@@ -172,6 +172,8 @@ def find_near_texts(
     @functools.cache
     def echo_of(index: int) -> Flags:
         own, prompt = generations[index], read_prompt(prompts[index], tokenizer)
+        if not len(prompt):
+            return np.zeros(len(own), dtype=np.bool_)
         found = find_near_matches(concatenate_sequences([own]), prompt, match_tokens=match_tokens)
         return found.covered_tokens(0, length=len(own))
 

@@ -15,7 +15,6 @@ import polars as pl
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split_patients
 
 #: Characters of texts in one automaton, which takes up to 50 bytes for each while it is built; the notes are read once
@@ -63,16 +62,17 @@ def count_patients(
     wanted = texts.unique().sort()
     if wanted.head(1).to_list() == [""]:
         raise ValueError("an empty text stands everywhere")
-    groups: list[list[str]] = list(batches(wanted.to_list(), len, _MOST_CHARS))
+    groups = (wanted.str.len_chars().cast(pl.Int64).cum_sum() // _MOST_CHARS).rle().struct.field("len")
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
-    counts = [np.zeros(len(group), dtype=np.int64) for group in groups]
-    for group, of_group in zip(groups, counts, strict=True):
+    counts, begin = np.zeros(len(wanted), dtype=np.int64), 0
+    for length in groups:
+        group = slice(begin, begin := begin + length)
         shards = (copy_patients(notes, patients) for patients, _ in parts)
-        for (_, size), found in zip(parts, runner.map(count_in_shard, WantedTexts(group), shards), strict=True):
-            of_group += found
+        searched = runner.map(count_in_shard, WantedTexts(wanted[group].to_list()), shards)
+        for (_, size), found in zip(parts, searched, strict=True):
+            counts[group] += found
             advance(size / len(groups))
-    counted = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
-    return pl.DataFrame({"text": wanted, "patient_count": counted})
+    return pl.DataFrame({"text": wanted, "patient_count": counts})
 
 
 class WantedTexts:

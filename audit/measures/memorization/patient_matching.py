@@ -54,6 +54,12 @@ def _columns(texts: str = "", numbers: str = "", flags: str = "") -> dict[str, p
     }
 
 
+def _narrow(columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Return columns of half the width, for tables of dozens of rows a generation: what repeats itself is kept once."""
+    narrower: dict[pl.DataType, pl.DataType] = {pl.String(): pl.Categorical(), pl.Int64(): pl.Int32()}
+    return {name: narrower.get(kind, kind) for name, kind in columns.items()}
+
+
 #: Columns of what is found before K is known; those of `evidence/` mean what they mean there.
 COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "generations": {
@@ -72,13 +78,13 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         "copy_forward_count",
         "stitched",
     ),
-    "segments": schema_of("segments"),
+    "segments": _narrow(schema_of("segments")),
     "told": schema_of("told"),
     # How many memorized tokens of a generation have the same labels: held by the same pieces, not templated by any of
     # them, no boilerplate in one, said by the prompt.
-    "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
+    "labels": _narrow(_columns("generation_id section", "cover tokens", "revealing telling told")),
     # Which pieces, by number, hold the tokens of a cover; none those of cover 0.
-    "covers": _columns("generation_id", "cover piece"),
+    "covers": _narrow(_columns("generation_id", "cover piece")),
     # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: what it says, and `masked`.
     "near_texts": {**_columns("said masked"), **schema_of("near_attributable")},
 }
@@ -204,21 +210,14 @@ def _read_verbatim(
             at = slice(*piece.span_tokens)
             told[at] |= patient.are_given(piece.note, piece.token_chars, answer.prompt)
             labels = label_piece(piece, patient.note(piece.note))
-            for number, (section, (start, end)) in enumerate(labels.segments):
-                of_segment = labels.segment_of == number
-                rows["segments"].append(
-                    own
-                    | {
-                        "region_id": region_id,
-                        "piece": index,
-                        "section": section,
-                        "char_start": start,
-                        "char_end": end,
-                        "tokens": int(of_segment.sum()),
-                        "templated_tokens": int((of_segment & labels.templated).sum()),
-                        "echo_tokens": int((of_segment & echo[at]).sum()),
-                    }
-                )
+            counts = [
+                np.bincount(labels.segment_of[counted], minlength=len(labels.segments)).tolist()
+                for counted in (slice(None), labels.templated, echo[at])
+            ]
+            for (section, (start, end)), *tokens in zip(labels.segments, *counts, strict=True):
+                segment = {"section": section, "char_start": start, "char_end": end}
+                sums = dict(zip(("tokens", "templated_tokens", "echo_tokens"), tokens, strict=True))
+                rows["segments"].append(own | {"region_id": region_id, "piece": index} | segment | sums)
             note, place = patient.maskable[piece.note], _place(piece.span_tokens, chars)
             text = answer.text[place["char_start"] : place["char_end"]]
             masked = mask_text(note.text, note.values, piece.note_chars)
@@ -290,7 +289,10 @@ def _count_labels(
         telling[own] |= ~labels.boilerplate
         section_of[own] = np.where(cover_of[own], section_of[own], labels.segment_of + len(sections))
         sections += [segment.name for segment in labels.segments]
-        before, place = np.unique(cover_of[own], return_inverse=True)
+        before, place = np.zeros((2, 1), dtype=np.int64)
+        # Few pieces overlap.
+        if cover_of[own].any():
+            before, place = np.unique(cover_of[own], return_inverse=True)
         cover_of[own] = len(covers) + place
         covers += [(*covers[cover], number) for cover in before.tolist()]
     dropped = cover_of == 0

@@ -199,8 +199,11 @@ class PatientText:
 
 def which_hold(marks: bytes, places: Places) -> Flags:
     """Return which of some spans of characters hold one that is marked; shape (spans,), of places (spans, 2)."""
-    first, last = max(int(places.min(initial=len(marks))), 0), int(places.max(initial=0))
-    before = np.append(0, np.frombuffer(marks[first:last], dtype=np.uint8).cumsum(dtype=np.int64))
-    starts, ends = np.clip(places - first, 0, len(before) - 1).T
+    first, last = int(places.min(initial=len(marks))), int(places.max(initial=0))
+    if first < 0 or last > len(marks):
+        return which_hold(marks, np.clip(places, 0, len(marks)))
+    before = np.zeros(max(0, last - first) + 1, dtype=np.int64)
+    np.frombuffer(marks[first:last], dtype=np.uint8).cumsum(out=before[1:])
+    starts, ends = (places - first).T
     holds: Flags = before[ends] > before[starts]
     return holds

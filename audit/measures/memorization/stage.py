@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.patient_matching import match_generat
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import as_table
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 
 #: Whether nobody else's notes hold a text, as it stands and masked.
 _SINGLE: Final = pl.col("patient_count") == 1
@@ -51,7 +51,7 @@ def measure_memorization(
     )
     never_seen = ordered.filter(pl.col("arm") != "train")["generation_id"].implode()
     regions, near = _count_holders(found["regions"], found["near_texts"], never_seen, notes, progress, runner)
-    labels = _label(found["labels"], found["covers"], regions)
+    labels = _label(found.pop("labels"), found.pop("covers"), regions)
     near = near.filter(_SPECIFIC)
     near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
@@ -63,13 +63,13 @@ def measure_memorization(
         .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
-        .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0))
+        .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0).cast(pl.Int64))
         .with_columns(pl.col("near_verbatim_attributable_tokens") + pl.col("attributable_tokens"))
     )
     tables = {
         "generation_metrics": metrics,
         "regions": regions,
-        "segments": found["segments"],
+        "segments": found.pop("segments").cast(schema_of("segments")),
         "told": found["told"],
         "memorized_text": _count_kinds(labels),
         "near_attributable": near,
@@ -104,6 +104,7 @@ def _label(labels: pl.DataFrame, covers: pl.DataFrame, regions: pl.DataFrame) ->
     No K is known of a token that no piece holds: it is nobody's.
     """
     known = regions.select("generation_id", piece="number", single_patient=_SINGLE, patient_specific=_SPECIFIC)
+    known = known.cast({name: covers.schema[name] for name in ("generation_id", "piece")})
     found = pl.col("single_patient", "patient_specific")
     held = covers.join(known, on=["generation_id", "piece"]).group_by("generation_id", "cover").agg(found.any())
     labelled = labels.join(held, on=["generation_id", "cover"], how="left", maintain_order="left")
@@ -115,8 +116,9 @@ def _count_kinds(labels: pl.DataFrame) -> pl.DataFrame:
     content = pl.when("revealing").then(pl.lit("revealing")).otherwise(pl.lit("templated"))
     whose = pl.when("single_patient").then(pl.lit("single")).otherwise(pl.lit("shared"))
     kinds = labels.with_columns(kind=pl.concat_str(content, whose, separator="_"))
-    return kinds.group_by("generation_id", "section", "kind", maintain_order=True).agg(pl.col("tokens").sum())
+    counts = kinds.group_by("generation_id", "section", "kind", maintain_order=True).agg(pl.col("tokens").sum())
+    return counts.cast({"generation_id": pl.String, "section": pl.String, "tokens": pl.Int64})
 
 
 def _sums(rows: pl.DataFrame, **sums: pl.Expr) -> pl.DataFrame:
-    return rows.group_by("generation_id").agg(**sums)
+    return rows.group_by("generation_id").agg(**sums).cast({"generation_id": pl.String})

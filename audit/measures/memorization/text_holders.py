@@ -38,6 +38,8 @@ _MIX: Final = _U(0xA0761D6478BD642F)
 #: Bits of a hash by which strings are counted, and how many places the filter has for each anchor.
 _COUNTED_BITS: Final = 22
 _FILTER_PLACES: Final = 32
+#: Texts that are hashed in one step: a Python number takes four times the memory of an array's.
+_TEXTS_AT_A_TIME: Final = 1 << 16
 #: Bytes of notes that are looked at in one step, and in one shard.
 _STEP_BYTES: Final = 1 << 18
 SHARD_BYTES: Final = 4 << 20
@@ -98,8 +100,11 @@ def number_texts(text: Bytes, begins: Places, ends: Places) -> tuple[Texts, Plac
     The texts lie in the bytes from `begins` to `ends`.
     """
     whole, lengths = text.tobytes(), ends - begins
-    stretches = zip(begins.tolist(), ends.tolist(), strict=True)
-    hashes = np.fromiter((hash(whole[a:b]) for a, b in stretches), dtype=np.int64, count=len(begins))
+    hashes = np.zeros(len(begins), dtype=np.int64)
+    for at in range(0, len(begins), _TEXTS_AT_A_TIME):
+        some = slice(at, at + _TEXTS_AT_A_TIME)
+        stretches = zip(begins[some].tolist(), ends[some].tolist(), strict=True)
+        hashes[some] = [hash(whole[begin:end]) for begin, end in stretches]
     _, firsts, numbers = np.unique(hashes, return_index=True, return_inverse=True)
     # Texts of one hash that differ, which nobody will ever see, are texts of their own.
     first = firsts[numbers]
@@ -126,7 +131,9 @@ def _anchor(text: Bytes, begins: Places, lengths: Places) -> Texts:
         hashes = _hash_strings(text, width, stride)
         crowd = (hashes >> _U(64 - _COUNTED_BITS)).view(np.int64)
         # Of those that are equally rare the same one for all texts that hold it.
-        rank = (np.bincount(crowd)[crowd].astype(np.uint64) << _U(40)) | (hashes >> _U(24))
+        rank = np.bincount(crowd)[crowd].view(np.uint64)
+        rank <<= _U(40)
+        rank |= hashes >> _U(24)
         first, last = begins[own], begins[own] + lengths[own] - width
         at = _find_least(rank, -(-first // stride), last // stride)
         widths[own], anchors[own], offsets[own] = width, hashes[at], at * stride - first

@@ -16,8 +16,9 @@ _BEYOND_CHARS: Final = 200
 #: for a pattern that matches more. How long a number is says most of it.
 _MOST_COUNTED: Final = 3
 _MOST_OF_ONE: Final = 16
-#: Patterns of one automaton. Its states are combinations of theirs: all in one would spend their time in making them.
-_PATTERNS_TOGETHER: Final = 70
+#: Patterns of one automaton. Its states are combinations of theirs: with 70 it outgrew its memory every 2,000 texts or
+#: so, and spent more time in making states anew than in reading.
+_PATTERNS_TOGETHER: Final = 20
 _MEMORY_BYTES: Final = 32 << 20
 #: Stands for every character beyond ASCII, in texts and in patterns: what class it is of is not looked at.
 _OTHER: Final = "\x80"
