@@ -215,6 +215,11 @@ def message(finish="stop", *, written=None, **fields):
     return lambda handler, body: handler.say(body, None, usage=usage, choices=choices)
 
 
+def beside(**fields):
+    choices = [{"index": 0, "finish_reason": "stop", **fields}]
+    return lambda handler, body: handler.say(body, None, choices=choices)
+
+
 @pytest.mark.parametrize(
     ("fault", "text", "finish"),
     [
@@ -231,7 +236,24 @@ def message(finish="stop", *, written=None, **fields):
         (message(content="plan", reasoning=["x"]), "plan\n\nx", "stop"),
         (message(content=None, reasoning_details=[{"type": "t", "text": "x"}]), "<think>x", "stop"),
         (message(content="plan", reasoning={"content": "x"}), "plan\n\nx", "stop"),
+        # Names of other servers, of gateways, and beside the message.
+        *((message(content="plan", **{name: "x"}), "plan\n\nx", "stop") for name in ("reasoning_text", "thoughts")),
+        (message(content="plan", provider_specific_fields={"reasoning_content": "x"}), "plan\n\nx", "stop"),
+        (beside(reasoning_content="x", message={"content": "plan"}), "plan\n\nx", "stop"),
+        (beside(reasoning="x", text="plan"), "plan\n\nx", "stop"),
+        (message(content="plan", thought_signature="c2ln", reasoning_effort="low"), "plan", "stop"),
         (message(content=[{"type": "text", "text": "plan"}]), "plan", "stop"),
+        # Parts are pieces of one text: nothing stands between them.
+        (message(content=[{"type": "text", "text": "pl"}, {"type": "text", "text": "an"}]), "plan", "stop"),
+        *(
+            (message(content=[{"type": kind, **thought}, {"type": "text", "text": "plan"}]), "plan\n\nab", "stop")
+            for kind, thought in (
+                ("thinking", {"thinking": "ab", "signature": "c2ln"}),
+                ("thinking", {"thinking": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                ("reasoning", {"text": "ab"}),
+            )
+        ),
+        (message(content=[{"type": "thinking", "thinking": "x"}]), "<think>x", "stop"),
         *(
             (message(word, content="plan"), "plan", "stop")
             for word in ("eos_token", "eos", "end_turn", "stop_sequence")
