@@ -30,6 +30,7 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
 
 #: Texts that the tokenizer is asked about.
@@ -40,6 +41,12 @@ _NEW_TOKENS: Final = 30
 _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
 #: Control tokens that may stand before a text, at most.
 _BEFORE: Final = 8
+#: Share of the tokens asked for that a whole answer has at least.
+_WHOLE: Final = 0.6
+#: Tokens of answers in which a line break would be seen.
+_SEEN_TOKENS: Final = 100
+#: What servers and gateways write in place of other characters.
+_REWRITTEN: Final = ("\r", "\\n", "&#", "&amp;", "&lt;", "&quot;", "\ufffd")
 #: Two logits this close, or two steps of the weights' type, may change places with the order in which sums are taken.
 _ALIKE: Final = 0.05
 _ALIKE_STEPS: Final = 2
@@ -123,6 +130,13 @@ class SelfTest:
             except NoScoresError as error:
                 self.named.append(f"The self-test compared no probabilities: {error}.")
         together = {output.key: output for output in engine.generate(self._requests)}
+        if len(together) > 1 and len({(one.token_ids, one.text) for one in together.values()}) == 1:
+            self.named.append(
+                f"All {len(together)} texts of the self-test were continued alike: by a model that writes one text "
+                "whatever it is given, or a server that answers from a cache."
+            )
+        if self._model.files is None:
+            self._test_answers(list(together.values()))
         beside, expected = "a text otherwise than transformers' generate", self._references
         if not expected:
             (alone,) = engine.generate(self._requests[:1])
@@ -178,6 +192,12 @@ class SelfTest:
                 "not seen. Name another end in generation_config.json, config.json and the tokenizer."
             )
         texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
+        if any(2 * _letters_of(laid) < _letters_of(text) for laid, text in zip(texts, self._texts, strict=True)):
+            raise _failed(
+                f"the tokenizer in {name} loses most of a text: its rules do not belong to its vocabulary, or that was "
+                "made for another language",
+                "give the tokenizer that the model was trained with, with its tokenizer.json",
+            )
         # Some tokenizers write a blank before a text.
         changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
         if changed:
@@ -252,6 +272,36 @@ class SelfTest:
             "batches do that."
         )
 
+    def _test_answers(self, outputs: Sequence[GenerationOutput]) -> None:
+        """Raise where a served model's answers are cut off; name it where they end early or seem to be rewritten."""
+        answers = [one.text or "" for one in outputs]
+        tokens = [len(self._tokenizer.encode(text)) for text in answers]
+        # By another release of the tokenizer a text has somewhat fewer.
+        short = {
+            (one.finish_reason, count)
+            for one, count in zip(outputs, tokens, strict=True)
+            if count < _WHOLE * _NEW_TOKENS
+        }
+        if cut := [count for reason, count in short if reason == "length"]:
+            raise _failed(
+                f"the server cuts an answer off after {min(cut)} of {_NEW_TOKENS} tokens, as --tokenizer counts them",
+                "raise its limit of new tokens, or give the tokenizer of the model that it serves",
+            )
+        if short:
+            self.named.append(
+                f"The served model ended answers of the self-test before {_NEW_TOKENS} tokens, though so many were "
+                "asked for at least: where its server ends them (at a line break, at a limit of its own), no match is "
+                "seen. Serve it without stop texts, and where min_tokens is taken."
+            )
+        notes = "".join(self._texts)
+        lacks_lines = sum(tokens) >= _SEEN_TOKENS and all("\n" in text for text in self._texts)
+        rewritten = any(mark in "".join(answers) and mark not in notes for mark in _REWRITTEN)
+        if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):
+            self.named.append(
+                "Answers of the served model hold no line break, or marks that no note holds (of HTML, of other line "
+                "ends): where its server rewrites text, a note that is repeated is not recognized."
+            )
+
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
         """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
         asked = [
@@ -288,6 +338,10 @@ class SelfTest:
                 "The model holds the notes hardly likelier than their tokens in any order, or than tokens drawn at "
                 "random: its weights or tokenizer may not be its own, and then nothing measured here means anything."
             )
+
+
+def _letters_of(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _continue(

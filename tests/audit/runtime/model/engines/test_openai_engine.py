@@ -356,6 +356,38 @@ def test_a_small_count_is_a_cut_only_where_a_neutral_text_is_cut_too(name, serve
     assert len({asked_in(body).split()[0] for body in neutral}) == len(neutral)
 
 
+@pytest.mark.parametrize(
+    ("count", "added"),
+    [
+        (lambda words: words, None),
+        (lambda words: words + 3, None),  # two beginnings of sequence, and where copies meet
+        (lambda words: words // 2 + 9, None),  # no count of tokens
+        (lambda _: 30, None),
+        (lambda words: words + 9, 9),
+        (lambda words: 2 * words + 40, 40),
+    ],
+)
+def test_a_server_that_adds_to_texts_ends_the_audit(count, added, server, engine):
+    server.always = counting(lambda words, _: count(words))
+    if added is None:
+        assert len(list(engine.generate([PROMPT]))) == 1
+        return
+    with pytest.raises(BadInputError, match=rf"adds about {added} tokens to each text.*--prompt-form chat"):
+        list(engine.generate([PROMPT]))
+    assert all(asked_in(body).startswith(NEUTRAL) for _, body in server.seen)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "warned"),
+    [(40, 5, None), (400, 5, "as if it added a system prompt"), (40, 10, "writes more tokens than it is asked for")],
+)
+def test_a_count_larger_than_expected_is_warned_of_once(read, written, warned, server, engine, capsys):
+    server.always = says("plan", usage={"prompt_tokens": read, "completion_tokens": written})
+    assert len(list(engine.generate([CHAT, dataclasses.replace(CHAT, key="other")]))) == 2
+    said = capsys.readouterr().err
+    assert said.count(warned) == 1 if warned else not said
+
+
 def test_a_neutral_text_that_is_not_answered_leaves_the_prompt_unsent(server, engine):
     server.always = lambda handler, body: (says("plan: rest") if NEUTRAL in asked_in(body) else status(503))(
         handler, body
