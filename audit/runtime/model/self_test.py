@@ -6,7 +6,7 @@ compared, and what may legally differ. One model is loaded at a time. No message
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import log
@@ -27,6 +27,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     ScoreRequest,
 )
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.token_scores import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -242,9 +243,20 @@ class SelfTest:
         threads = torch.get_num_threads()
         torch.set_num_threads(choose_threads(files, self._model.options))
         try:
-            with quiet_stderr():
-                network = load_pretrained(files, dtype=torch.float32 if device.type == "cpu" else "auto")
-                network = network.to(device).eval()
+            dtype: Any = torch.float32 if device.type == "cpu" else "auto"
+
+            def load(of: ModelFiles) -> Any:
+                with quiet_stderr():
+                    return load_pretrained(of, dtype=dtype).to(device).eval()
+
+            # One model at a time is loaded.
+            of_base = None if files.adapter is None else self._mean_log_prob(load(replace(files, adapter=None)))
+            network = load(files)
+            if of_base is not None and self._mean_log_prob(network) < of_base:
+                self.named.append(
+                    "The base alone holds the notes likelier than with its adapter: unless that was trained to forget "
+                    "them, or on other notes, it was trained on another base, or is merged into this one already."
+                )
             self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
             untyped: Any = GenerationConfig
             # What is not given is taken from here, and a model's own file may ask for samples or penalties.
@@ -318,14 +330,26 @@ class SelfTest:
                 f"{max(differences):.2g} a token"
             )
 
+    def _short_texts(self) -> Iterator[tuple[int, ...]]:
+        """Yield the ids of some texts' beginnings, of two tokens or more."""
+        for text in self._texts[: len(_PROMPT_TOKENS)]:
+            ids = self._tokenizer.encode(text)[: longest_tested(self._model) - 1]
+            if len(ids) > 1:
+                yield ids
+
+    def _mean_log_prob(self, network: Any) -> float:
+        """Return mean ln p of the tokens of texts by a network of transformers; 0 where no text has two tokens."""
+        asked = [ScoreRequest(str(number), ids, 1) for number, ids in enumerate(self._short_texts())]
+        scored = score_texts(network, asked, batch_size=1, at_once=True)
+        log_probs = [log_prob for scores in scored for log_prob in scores.log_probs.tolist()]
+        return sum(log_probs) / max(1, len(log_probs))
+
     def _compare_shuffled(self, engine: Engine | EngineInUse) -> None:
         """State how likely the model holds the texts beside their tokens in another order; warn where it is no more."""
         shuffler, asked = random.Random(0), []
-        for number, text in enumerate(self._texts[: len(_PROMPT_TOKENS)]):
-            ids = list(self._tokenizer.encode(text)[: longest_tested(self._model) - 1])
-            if len(ids) > 1:
-                shuffled = shuffler.sample(ids, len(ids))
-                asked += [ScoreRequest(f"a {number}", tuple(ids), 1), ScoreRequest(f"b {number}", tuple(shuffled), 1)]
+        for number, ids in enumerate(self._short_texts()):
+            shuffled = tuple(shuffler.sample(ids, len(ids)))
+            asked += [ScoreRequest(f"a {number}", ids, 1), ScoreRequest(f"b {number}", shuffled, 1)]
         if not asked:
             return
         log_probs = {"a": list[float](), "b": list[float]()}

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.models.tiny_models import save_llama
+from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.runtime.model import self_test
 from clinaudit.audit.runtime.model.audited_model import find_model
@@ -182,6 +182,31 @@ def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
     monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: ("[UNK] " * len(ids[:9]), None))
     with pytest.raises(BadInputError, match="loses most of a text"):
         test.run_before_loading()
+
+
+@pytest.mark.filterwarnings("ignore")  # peft warns of settings that do not matter here
+def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(model, tokenizer, tmp_path, monkeypatch):
+    base = model.files.directory
+    save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
+    adapted = find_model(
+        str(tmp_path / "adapter"),
+        engine="transformers",
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        base_model=base,
+    )
+    measure, measured = SelfTest._mean_log_prob, []
+    monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *given: measured.append(measure(*given)) or measured[-1])
+    named = begun(adapted, tokenizer).named
+    # The base alone was measured first.
+    assert len(set(measured)) == 2
+    assert any("The base alone holds the notes" in sentence for sentence in named) == (measured[1] < measured[0])
+    for means in ((-2.0, -3.0), (-3.0, -2.0)):
+        given = iter(means)
+        monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *_, given=given: next(given))
+        named = begun(adapted, tokenizer).named
+        assert any("The base alone holds the notes" in sentence for sentence in named) == (means[1] < means[0])
 
 
 def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):
