@@ -46,6 +46,8 @@ _BEFORE: Final = 8
 _WHOLE: Final = 0.6
 #: Tokens of answers in which a line break would be seen.
 _SEEN_TOKENS: Final = 100
+#: A larger share of answers than one of five.
+_SOME: Final = 0.3
 #: What servers and gateways write in place of other characters.
 _REWRITTEN: Final = ("\r", "\\n", "&#", "&amp;", "&lt;", "&quot;", "\ufffd")
 #: Two logits this close, or two steps of the weights' type, may change places with the order in which sums are taken.
@@ -305,13 +307,13 @@ class SelfTest:
                 "asked for at least: where its server ends them (at a line break, at a limit of its own), no match is "
                 "seen. Serve it without stop texts, and where min_tokens is taken."
             )
-        notes = "".join(self._texts)
         lacks_lines = sum(tokens) >= _SEEN_TOKENS and all("\n" in text for text in self._texts)
-        rewritten = any(mark in "".join(answers) and mark not in notes for mark in _REWRITTEN)
+        held = [[sum(mark in text for text in of) / len(of) for of in (answers, self._texts)] for mark in _REWRITTEN]
+        rewritten = any(in_answers > max(_SOME, 2 * in_notes) for in_answers, in_notes in held)
         if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):
             self.named.append(
-                "Answers of the served model hold no line break, or marks that no note holds (of HTML, of other line "
-                "ends): where its server rewrites text, a note that is repeated is not recognized."
+                "Answers of the served model hold no line break, or marks that hardly a note holds (of HTML, of other "
+                "line ends): where its server rewrites text, a note that is repeated is not recognized."
             )
 
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
@@ -341,7 +343,7 @@ class SelfTest:
         """Return mean ln p of the tokens of texts by a network of transformers; 0 where no text has two tokens."""
         asked = [ScoreRequest(str(number), ids, 1) for number, ids in enumerate(self._short_texts())]
         scored = score_texts(network, asked, batch_size=1, at_once=True)
-        log_probs = [log_prob for scores in scored for log_prob in scores.log_probs.tolist()]
+        log_probs = [float(log_prob) for scores in scored for log_prob in scores.log_probs]
         return sum(log_probs) / max(1, len(log_probs))
 
     def _compare_shuffled(self, engine: Engine | EngineInUse) -> None:

@@ -154,7 +154,10 @@ def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants
         (lambda whole: whole, None),
         (lambda whole: dataclasses.replace(whole, text="plan: rest", finish_reason="stop"), "before 30 tokens"),
         (lambda whole: dataclasses.replace(whole, text=" ".join(whole.text.split())), "hold no line break"),
-        (lambda whole: dataclasses.replace(whole, text=whole.text.replace("\n", "\r\n")), "marks that no note holds"),
+        (
+            lambda whole: dataclasses.replace(whole, text=whole.text.replace("\n", "\r\n")),
+            "marks that hardly a note holds",
+        ),
         (lambda whole: dataclasses.replace(whole, text="rest\n" * 40), "5 texts of the self-test were continued alike"),
     ],
 )
