@@ -127,6 +127,11 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
 
             network: Any = get_peft_model(model, PeftConfig.from_pretrained(str(adapter.directory)))
             loaded: Any = set_peft_model_state_dict(network, tensors)
+            changes = bool(network.peft_config["default"].modules_to_save) or any(
+                bool(layer.get_delta_weight("default").any())
+                for layer in network.modules()
+                if hasattr(layer, "get_delta_weight")
+            )
             network.merge_and_unload()
     except _MERGE_ERRORS as error:
         last = (str(error).strip().splitlines() or [""])[-1].strip(" .\t")
@@ -136,6 +141,8 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
     # What it lacks besides is the base's own.
     if lacking := [name for name in loaded.missing_keys if _ITS_NAME in name]:
         raise _mismatch(adapter, f"it lacks {min(lacking).replace(_ITS_NAME, '')}")
+    if not changes:
+        raise _mismatch(adapter, "it changes nothing: all that it would add is zero, as before a training")
     if any(not torch.equal(model.get_parameter(name), before) for name, before in shared.items()):
         raise _mismatch(
             adapter, f"it changes a weight that two parts of the base share ({min(shared)}); {_MERGE_ELSEWHERE}"

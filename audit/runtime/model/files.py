@@ -104,8 +104,7 @@ def inspect_model(path: Path) -> ModelFiles:
         )
     settings = optional_json(directory, TOKENIZER_CONFIG)
     refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
-    nested = config.get("text_config")  # models that also see images keep the language model's settings there
-    text: dict[str, Any] = nested if isinstance(nested, dict) else config
+    text = _text_settings(config, directory)
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
     weights, tokenizer = tuple(headers), present(directory, TOKENIZER_FILES)
@@ -148,6 +147,23 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
         adapter=adapter,
         base_digest=model.digest,
     )
+
+
+def _text_settings(config: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Return the settings of the language model; models that also see images keep them apart."""
+    nested = config.get("text_config")
+    if not isinstance(nested, dict):
+        return config
+    if "vocab_size" in nested or not _has_causal_class(str(config.get("model_type")), ""):
+        return nested
+    from transformers import AutoConfig
+
+    # Older releases of transformers saved what differs from the kind's own settings alone.
+    try:
+        whole: Any = AutoConfig.from_pretrained(str(directory), trust_remote_code=False, local_files_only=True)
+        return dict(whole.get_text_config(decoder=True).to_dict())
+    except (ValueError, TypeError, AttributeError, LookupError, OSError):
+        return nested
 
 
 def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:

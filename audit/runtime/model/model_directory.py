@@ -27,6 +27,7 @@ TOKENIZER_FILES = (
     "merges.txt",
     "tokenizer.model",
     "chat_template.jinja",
+    "chat_template.json",
 )
 #: Any one of these sets is a whole tokenizer.
 _WHOLE_TOKENIZERS = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"tokenizer.model"})

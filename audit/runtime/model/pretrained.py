@@ -138,7 +138,14 @@ def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
         yield files.directory
         return
     with TemporaryDirectory(prefix="merged-model-") as place:
-        load_pretrained(files, dtype=dtype).save_pretrained(place)
+        from transformers import GenerationConfig
+
+        model = load_pretrained(files, dtype=dtype)
+        # How the base would be decoded by default is not read, and transformers saves no model whose defaults it finds
+        # at odds (a temperature without drawing).
+        untyped: Any = GenerationConfig
+        model.generation_config = untyped()
+        model.save_pretrained(place)
         yield Path(place)
 
 

@@ -6,7 +6,7 @@ compared, and what may legally differ. One model is loaded at a time. No message
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import log
@@ -27,9 +27,11 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     ScoreRequest,
 )
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.token_scores import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
 
 #: Texts that the tokenizer is asked about.
@@ -40,6 +42,14 @@ _NEW_TOKENS: Final = 30
 _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
 #: Control tokens that may stand before a text, at most.
 _BEFORE: Final = 8
+#: Share of the tokens asked for that a whole answer has at least.
+_WHOLE: Final = 0.6
+#: Tokens of answers in which a line break would be seen.
+_SEEN_TOKENS: Final = 100
+#: A larger share of answers than one of five.
+_SOME: Final = 0.3
+#: What servers and gateways write in place of other characters.
+_REWRITTEN: Final = ("\r", "\\n", "&#", "&amp;", "&lt;", "&quot;", "\ufffd")
 #: Two logits this close, or two steps of the weights' type, may change places with the order in which sums are taken.
 _ALIKE: Final = 0.05
 _ALIKE_STEPS: Final = 2
@@ -123,6 +133,13 @@ class SelfTest:
             except NoScoresError as error:
                 self.named.append(f"The self-test compared no probabilities: {error}.")
         together = {output.key: output for output in engine.generate(self._requests)}
+        if len(together) > 1 and len({(one.token_ids, one.text) for one in together.values()}) == 1:
+            self.named.append(
+                f"All {len(together)} texts of the self-test were continued alike: by a model that writes one text "
+                "whatever it is given, or a server that answers from a cache."
+            )
+        if self._model.files is None:
+            self._test_answers(list(together.values()))
         beside, expected = "a text otherwise than transformers' generate", self._references
         if not expected:
             (alone,) = engine.generate(self._requests[:1])
@@ -178,6 +195,12 @@ class SelfTest:
                 "not seen. Name another end in generation_config.json, config.json and the tokenizer."
             )
         texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
+        if any(2 * _letters_of(laid) < _letters_of(text) for laid, text in zip(texts, self._texts, strict=True)):
+            raise _failed(
+                f"the tokenizer in {name} loses most of a text: its rules do not belong to its vocabulary, or that was "
+                "made for another language",
+                "give the tokenizer that the model was trained with, with its tokenizer.json",
+            )
         # Some tokenizers write a blank before a text.
         changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
         if changed:
@@ -222,9 +245,20 @@ class SelfTest:
         threads = torch.get_num_threads()
         torch.set_num_threads(choose_threads(files, self._model.options))
         try:
-            with quiet_stderr():
-                network = load_pretrained(files, dtype=torch.float32 if device.type == "cpu" else "auto")
-                network = network.to(device).eval()
+            dtype: Any = torch.float32 if device.type == "cpu" else "auto"
+
+            def load(of: ModelFiles) -> Any:
+                with quiet_stderr():
+                    return load_pretrained(of, dtype=dtype).to(device).eval()
+
+            # One model at a time is loaded.
+            of_base = None if files.adapter is None else self._mean_log_prob(load(replace(files, adapter=None)))
+            network = load(files)
+            if of_base is not None and self._mean_log_prob(network) < of_base:
+                self.named.append(
+                    "The base alone holds the notes likelier than with its adapter: unless that was trained to forget "
+                    "them, or on other notes, it was trained on another base, or is merged into this one already."
+                )
             self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
             untyped: Any = GenerationConfig
             # What is not given is taken from here, and a model's own file may ask for samples or penalties.
@@ -252,6 +286,36 @@ class SelfTest:
             "batches do that."
         )
 
+    def _test_answers(self, outputs: Sequence[GenerationOutput]) -> None:
+        """Raise where a served model's answers are cut off; name it where they end early or seem to be rewritten."""
+        answers = [one.text or "" for one in outputs]
+        tokens = [len(self._tokenizer.encode(text)) for text in answers]
+        # By another release of the tokenizer a text has somewhat fewer.
+        short = {
+            (one.finish_reason, count)
+            for one, count in zip(outputs, tokens, strict=True)
+            if count < _WHOLE * _NEW_TOKENS
+        }
+        if cut := [count for reason, count in short if reason == "length"]:
+            raise _failed(
+                f"the server cuts an answer off after {min(cut)} of {_NEW_TOKENS} tokens, as --tokenizer counts them",
+                "raise its limit of new tokens, or give the tokenizer of the model that it serves",
+            )
+        if short:
+            self.named.append(
+                f"The served model ended answers of the self-test before {_NEW_TOKENS} tokens, though so many were "
+                "asked for at least: where its server ends them (at a line break, at a limit of its own), no match is "
+                "seen. Serve it without stop texts, and where min_tokens is taken."
+            )
+        lacks_lines = sum(tokens) >= _SEEN_TOKENS and all("\n" in text for text in self._texts)
+        held = [[sum(mark in text for text in of) / len(of) for of in (answers, self._texts)] for mark in _REWRITTEN]
+        rewritten = any(in_answers > max(_SOME, 2 * in_notes) for in_answers, in_notes in held)
+        if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):
+            self.named.append(
+                "Answers of the served model hold no line break, or marks that hardly a note holds (of HTML, of other "
+                "line ends): where its server rewrites text, a note that is repeated is not recognized."
+            )
+
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
         """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
         asked = [
@@ -268,14 +332,26 @@ class SelfTest:
                 f"{max(differences):.2g} a token"
             )
 
+    def _short_texts(self) -> Iterator[tuple[int, ...]]:
+        """Yield the ids of some texts' beginnings, of two tokens or more."""
+        for text in self._texts[: len(_PROMPT_TOKENS)]:
+            ids = self._tokenizer.encode(text)[: longest_tested(self._model) - 1]
+            if len(ids) > 1:
+                yield ids
+
+    def _mean_log_prob(self, network: Any) -> float:
+        """Return mean ln p of the tokens of texts by a network of transformers; 0 where no text has two tokens."""
+        asked = [ScoreRequest(str(number), ids, 1) for number, ids in enumerate(self._short_texts())]
+        scored = score_texts(network, asked, batch_size=1, at_once=True)
+        log_probs = [float(log_prob) for scores in scored for log_prob in scores.log_probs]
+        return sum(log_probs) / max(1, len(log_probs))
+
     def _compare_shuffled(self, engine: Engine | EngineInUse) -> None:
         """State how likely the model holds the texts beside their tokens in another order; warn where it is no more."""
         shuffler, asked = random.Random(0), []
-        for number, text in enumerate(self._texts[: len(_PROMPT_TOKENS)]):
-            ids = list(self._tokenizer.encode(text)[: longest_tested(self._model) - 1])
-            if len(ids) > 1:
-                shuffled = shuffler.sample(ids, len(ids))
-                asked += [ScoreRequest(f"a {number}", tuple(ids), 1), ScoreRequest(f"b {number}", tuple(shuffled), 1)]
+        for number, ids in enumerate(self._short_texts()):
+            shuffled = tuple(shuffler.sample(ids, len(ids)))
+            asked += [ScoreRequest(f"a {number}", ids, 1), ScoreRequest(f"b {number}", shuffled, 1)]
         if not asked:
             return
         log_probs = {"a": list[float](), "b": list[float]()}
@@ -288,6 +364,10 @@ class SelfTest:
                 "The model holds the notes hardly likelier than their tokens in any order, or than tokens drawn at "
                 "random: its weights or tokenizer may not be its own, and then nothing measured here means anything."
             )
+
+
+def _letters_of(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _continue(

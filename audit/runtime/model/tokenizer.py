@@ -26,6 +26,9 @@ from clinaudit.priors.corpus.files import printable
 
 TOKENIZER_CONFIG: Final = "tokenizer_config.json"
 _TEMPLATE: Final = "chat_template.jinja"
+#: Where models that also see images keep theirs.
+_TEMPLATE_JSON: Final = "chat_template.json"
+_PIECES: Final = "tokenizer.model"
 #: As transformers names them; each may be a text or a record with `content`.
 _ROLES: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _MORE: Final = ("additional_special_tokens", "extra_special_tokens")
@@ -68,7 +71,7 @@ def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
     file = directory / _TEMPLATE
     if file.is_file():
         return file.read_text(encoding="utf-8", errors="replace")
-    template = config.get("chat_template")
+    template = config.get("chat_template") or optional_json(directory, _TEMPLATE_JSON).get("chat_template")
     if isinstance(template, list):
         template = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
     if isinstance(template, dict):
@@ -120,7 +123,10 @@ def _convert(directory: Path) -> Any:
     try:
         loaded = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
         if (backend := getattr(loaded, "backend_tokenizer", None)) is not None:
-            return Tokenizer.from_str(backend.to_str())
+            rules: Any = Tokenizer.from_str(backend.to_str())
+            if not (directory / _PIECES).is_file() or _cuts_as_pieces(rules, directory / _PIECES):
+                return rules
+            why = f", whose rules cut texts otherwise than SentencePiece does by {_PIECES}"
     except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
         lacks = f"; {error.name} is not installed" if isinstance(error, ImportError) and error.name else ""
         why = f", {type(error).__name__}{lacks}"
@@ -129,6 +135,22 @@ def _convert(directory: Path) -> Any:
         f"transformers makes none (class {named}{why}); slow tokenizers (Python code) are not read; save it as a fast "
         "tokenizer"
     )
+
+
+#: Text as notes have it: letters, numbers, blanks, line breaks, and characters that a vocabulary may lack.
+_PROBE: Final = "Patient: Jane Roe (G2P1)\nDOB: 01/02/1970\nHPI: 45-year-old,  37.5°C — naïve.\tplan:\n\nrest"
+
+
+def _cuts_as_pieces(rules: Any, file: Path) -> bool:
+    """Whether rules give a text the pieces that SentencePiece's own library gives it; ids may begin elsewhere."""
+    from sentencepiece import SentencePieceProcessor
+
+    try:
+        pieces: Any = SentencePieceProcessor(model_file=str(file))
+    except (RuntimeError, OSError):  # of tiktoken: how texts are cut stands in no file
+        return False
+    own = [pieces.id_to_piece(number) for number in pieces.encode(_PROBE)]
+    return bool(rules.encode(_PROBE, add_special_tokens=False).tokens == own)
 
 
 def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -301,10 +323,21 @@ class ModelTokenizer:
         return cast("int | None", self._backend.token_to_id(token))
 
     def require_embedded(self, embeddings: int) -> None:
-        """Raise `BadInputError` where a token has an id for which a model with so many embeddings has none."""
-        beyond = [(token_id, token) for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings]
-        if beyond:
-            token_id, token = min(beyond)
+        """Raise `BadInputError` where a token has an id for which a model with so many embeddings has none.
+
+        A control token that neither prompts nor chats can hold (padding, a mark of images) is no token any more: texts
+        that spell it out are read as text, and no engine is told its id.
+        """
+        beyond = {token_id: token for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings}
+        if beyond and self._writes_none_of(beyond):
+            rules = json.loads(self._backend.to_str())
+            rules["added_tokens"] = [token for token in rules["added_tokens"] if token["id"] not in beyond]
+            self._backend = type(self._backend).from_str(json.dumps(rules))
+            self.special_ids -= beyond.keys()
+            self._added = {token_id: token for token_id, token in self._added.items() if token_id not in beyond}
+            self.size = self._backend.get_vocab_size(with_added_tokens=True)
+        elif beyond:
+            token_id, token = min(beyond.items())
             more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
             raise BadInputError(
                 f"the tokenizer in {self.directory.name} has a token for which the model has no embedding: "
@@ -312,6 +345,14 @@ class ModelTokenizer:
                 "counted from 0; give the tokenizer that the model was trained with, or save the model with as many "
                 "embeddings as its tokenizer has tokens"
             )
+
+    def _writes_none_of(self, tokens: Mapping[int, str]) -> bool:
+        """Whether all are control tokens beside the vocabulary that stand in no prompt: no beginning, end or turn."""
+        vocabulary = self._backend.get_vocab(with_added_tokens=False)
+        roles = {token for role, token in self.settings.roles.items() if role not in ("pad_token", "mask_token")}
+        kept = {*roles, *vocabulary, *self._backend.encode("").tokens}
+        template = self.settings.chat_template or ""
+        return self.special_ids >= tokens.keys() and not any(one in kept or one in template for one in tokens.values())
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text alone, without special tokens (docs/methods.md, section 2)."""

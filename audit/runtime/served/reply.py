@@ -5,6 +5,7 @@ Knows nothing of what was asked.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Final, Literal
 
@@ -67,8 +68,11 @@ _WORDS: Final[dict[Ending, str]] = {
     "aborted": "abort aborted cancelled error",
 }
 _ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in words.split()}
-#: Fields of a message in which servers put what the model thought, with or without an answer beside it.
-_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+#: Names of fields, and of kinds of parts, in which servers put what the model thought, such as `reasoning_content`;
+#: each server has its own, and signatures and counts stand beside them.
+_THOUGHT: Final = re.compile(r"(?!.*(?:signature|encrypted|tokens|effort)).*(?:reasoning|thinking|thought)")
+#: What holds the text of a part.
+_PARTS: Final = r"(?:text|content|summary)\Z"
 #: A name of a model as a message may hold it: one word without blanks, such as a served model has.
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
 _NOT_SHOWN: Final = "a name that is not shown"
@@ -104,7 +108,10 @@ def read_reply(answer: dict[str, Any]) -> Reply | None:
     message = message if isinstance(message, dict) else {"content": ()}
     # Some servers give calls of tools without a word for the end, or call it a stop.
     word = "tool_calls" if message.get("tool_calls") else choice.get("finish_reason")
-    thoughts = (text_in(message.get(name)) for name in _THOUGHT_FIELDS)
+    parts = message.get("content")
+    # Beside the message, in it, in a field of a gateway's own, among the parts of the content.
+    places = (choice, message, *message.values(), *(parts if isinstance(parts, list) else ()))
+    thoughts = (text for place in places if isinstance(place, dict) for text in _thoughts_in(place))
     ending = _ENDINGS.get(word.lower()) if isinstance(word, str) else None
     is_plain = isinstance(word, str) and (ending is not None or _PLAIN_WORD.fullmatch(word[:80]) is not None)
     return Reply(
@@ -128,10 +135,24 @@ def other_model(asked: str, said: object) -> str | None:
     return "another model answered: {} instead of {}".format(*names)
 
 
-def text_in(said: object) -> str:
-    """Return the text of a field: itself, or what its parts hold as `text`, `content` or `summary`."""
-    if isinstance(said, dict):
-        said = [said.get(name) for name in ("text", "content", "summary")]
+def text_in(said: object, *, of_thoughts: bool = False) -> str:
+    """Return the text of a field: itself, or what its parts hold, end to end; thoughts among them are left out."""
     if isinstance(said, list):
-        return "\n".join(filter(None, map(text_in, said)))
+        return "".join(text_in(part, of_thoughts=of_thoughts) for part in said)
+    if isinstance(said, dict) and (of_thoughts or not _is_thought(said)):
+        is_read = re.compile(rf"{_PARTS}|{_THOUGHT.pattern}" if of_thoughts else _PARTS).match
+        return "".join(text_in(said[name], of_thoughts=of_thoughts) for name in filter(is_read, said))
     return said if isinstance(said, str) else ""
+
+
+def _is_thought(part: Mapping[str, object]) -> bool:
+    return isinstance(kind := part.get("type"), str) and _THOUGHT.match(kind) is not None
+
+
+def _thoughts_in(place: Mapping[str, object]) -> Iterator[str]:
+    if _is_thought(place):
+        yield text_in(place, of_thoughts=True)
+        return
+    # Of two that differ `reasoning_content` comes before `reasoning`.
+    for name in sorted(filter(_THOUGHT.match, place), reverse=True):
+        yield text_in(place[name], of_thoughts=True)

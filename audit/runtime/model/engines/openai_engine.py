@@ -46,6 +46,12 @@ _NEUTRAL_TEXT: Final = (
 )
 #: Fewer than any tokenizer makes of the neutral text: an answer that holds all of it was not written by the model.
 _FEW_TOKENS: Final = 8
+#: Copies of the neutral text in a longer one: the server's counts of both tell what it adds to each.
+_COPIES: Final = 4
+#: Tokens that are no sign of that: a beginning of sequence, or two; and other tokens where copies meet.
+_FEW_ADDED: Final = 4
+#: Of a chat: another template's marks, the day.
+_FEW_ADDED_TO_CHAT: Final = 32
 #: What requests of a kind share: in a chat or as text, drawn or greedy, with or without least tokens.
 _Kind = tuple[bool, bool, bool]
 
@@ -356,7 +362,27 @@ class OpenAIEngine:
                 "so that what the model wrote is not known; let it answer with new text alone (no echo, no "
                 "return_full_text)"
             )
+        if not asked.messages:
+            await self._require_plain(asked, form, token_count(answer, "prompt_tokens") or 0)
         return form
+
+    async def _require_plain(self, asked: GenerationRequest, form: _ServedForm, counted: int) -> None:
+        """Raise where the server's counts of the neutral text and of a longer one tell that it adds text to both.
+
+        The words of the copies are turned, so that the longer text does not begin with the other: a server may leave
+        out of its counts what it has cached. Where it counts fewer tokens than words, the counts tell nothing.
+        """
+        words = _NEUTRAL_TEXT.split()
+        copies = (" ".join([*words[:3], *words[3 + turn :], *words[3 : 3 + turn]]) for turn in range(1, _COPIES + 1))
+        answer = await self._ask(replace(asked, prompt=" ".join(copies)), form)
+        of_longer = 0 if isinstance(answer, Failed) else token_count(answer, "prompt_tokens") or 0
+        of_copy = (of_longer - counted) / (_COPIES - 1)
+        if of_copy >= len(words) and (added := round(counted - of_copy)) > _FEW_ADDED:
+            raise BadInputError(
+                f"{self._server} adds about {added} tokens to each text (a chat template, a system prompt), so that "
+                "the model is not asked for what follows it; let it take completions as they are (with Ollama, the "
+                "template {{ .Prompt }} alone), or ask it as a chat alone with --prompt-form chat"
+            )
 
     async def _require_room(self, longest: GenerationRequest) -> None:
         """Raise where the server refuses or cuts a neutral text as long as this prompt, with as long an answer.
@@ -475,6 +501,13 @@ class OpenAIEngine:
                 f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
                 "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
             )
+        if request.messages and (read or 0) > len(request.prompt_ids) / _SHARE_READ + _FEW_ADDED_TO_CHAT:
+            self._warn_once(
+                f"{self._server} counts more tokens of chats than the template of --tokenizer makes, as if it added a "
+                "system prompt of its own, or had another template: then the model with that addition is audited"
+            )
+        if (written or 0) > request.max_new_tokens:
+            self._warn_once(f"{self._server} writes more tokens than it is asked for: answers are longer than planned")
         if output.finish_reason == "length" and 0 < (written or 0) < request.max_new_tokens:
             why = f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
             raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")

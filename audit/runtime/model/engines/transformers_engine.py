@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
+from clinaudit.audit.runtime.model.adapter import is_finite
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
@@ -145,6 +146,11 @@ class TransformersEngine:
         """Whether a made-up text is read beside a longer one as alone; `BadInputError` if not even alone as at once."""
         short, long = ([number * 37 % model.vocab_size for number in range(1, count)] for count in (6, 12))
         at_once = self._model(input_ids=self._padded([short])[0], use_cache=False).logits[0, -1]
+        if not is_finite(at_once):
+            raise BadInputError(
+                f"the model in {model.directory} computes no finite numbers in {at_once.dtype}: what it writes means "
+                "nothing; look at its training, or save it in a type of a wider range (bfloat16, float32)"
+            )
         if self._differs([short], at_once):
             raise BadInputError(
                 f"the architecture {type(self._model).__name__} in {model.directory} is not supported by transformers, "

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from support.models.tiny_models import peft_merged, save_adapter, save_gpt2, save_llama
 
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.runtime.model.pretrained import load_pretrained
+from clinaudit.audit.runtime.model.pretrained import load_pretrained, whole_directory
 from clinaudit.errors import BadInputError
 
 # peft warns of settings that do not matter here.
@@ -65,6 +65,29 @@ def test_every_weight_is_what_peft_makes_of_it(base, tmp_path, settings, dtype):
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
     assert any(not torch.equal(ours[name], plain[name].to(dtype)) for name in ours)
+
+
+@pytest.mark.parametrize("settings", [{"lora_alpha": 16}, {"lora_alpha": 0}], ids=["untrained", "scaled by zero"])
+def test_an_adapter_that_changes_nothing_is_refused(base, tmp_path, settings):
+    adapter = tmp_path / "adapter"
+    save_adapter(base, adapter, r=4, target_modules=LINEAR, **settings)
+    if settings["lora_alpha"]:
+        factors = load_file(adapter / "adapter_model.safetensors")
+        zero = {name: tensor * 0 if "lora_B" in name else tensor for name, tensor in factors.items()}
+        save_file(zero, adapter / "adapter_model.safetensors")
+    with pytest.raises(BadInputError, match="it changes nothing"):
+        merge(base, adapter)
+
+
+def test_a_merged_model_is_written_whatever_the_base_says_of_decoding(base, tmp_path):
+    shutil.copytree(base, tmp_path / "base")
+    # As Llama-2's says.
+    at_odds = {"do_sample": False, "temperature": 0.6, "top_p": 0.9}
+    (tmp_path / "base" / "generation_config.json").write_text(json.dumps(at_odds))
+    save_adapter(base, tmp_path / "adapter", r=4, target_modules=LINEAR)
+    files = inspect_adapted(tmp_path / "adapter", base=tmp_path / "base")
+    with whole_directory(files, dtype=torch.float32) as directory:
+        assert (directory / "model.safetensors").is_file()
 
 
 def test_weights_stored_the_other_way_round(tmp_path):

@@ -75,6 +75,15 @@ def test_shards_and_nested_language_settings(model):
     assert files.stop_token_ids == {2, 5}
 
 
+def test_nested_settings_may_leave_out_what_their_kind_says(model):
+    text = {name: value for name, value in CONFIG.items() if name not in ("vocab_size", "max_position_embeddings")}
+    nested = {**text, "model_type": "gemma3_text"}
+    write_json(model / "config.json", {"model_type": "gemma3", "text_config": nested})
+    files = inspect_model(model)
+    # Gemma 3's own.
+    assert (files.vocab_size, files.context_length) == (262_208, 131_072)
+
+
 def test_digest_follows_content_and_ignores_place_and_bystanders(model, tmp_path):
     first = inspect_model(model)
     (model / "README.md").write_text("a model", encoding="utf-8")

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.models.tiny_models import save_llama
+from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.runtime.model import self_test
 from clinaudit.audit.runtime.model.audited_model import find_model
@@ -114,16 +114,27 @@ def test_a_prompt_that_ends_in_a_mark_fails_it(model, tokenizer, monkeypatch):
         begun(model, tokenizer)
 
 
-@pytest.mark.parametrize("scores", [True, False])
-def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants_them(scores, tokenizer):
-    place = tokenizer.directory
-    served = find_model(
-        "openai:http://127.0.0.1:9/v1#m", engine="auto", tokenizer=place, context_length=200, approved_hosts=()
+def answer(request, text="of one", finish="length"):
+    """What a server says that rewrites nothing: more than was asked for, another text for each."""
+    return GenerationOutput(request.key, (), finish, "\n".join([request.key, *[text] * 20]))
+
+
+@pytest.fixture
+def served(tokenizer):
+    return find_model(
+        "openai:http://127.0.0.1:9/v1#m",
+        engine="auto",
+        tokenizer=tokenizer.directory,
+        context_length=200,
+        approved_hosts=(),
     )
 
+
+@pytest.mark.parametrize("scores", [True, False])
+def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants_them(scores, served, tokenizer):
     class Server:
         def generate(self, requests):
-            return (GenerationOutput(one.key, (), "length", f"of {len(requests)}") for one in requests)
+            return (answer(one, f"of {len(requests)}") for one in requests)
 
         def score(self, requests):
             raise NoScoresError(f"it gives none of {len(requests)} texts")
@@ -135,6 +146,70 @@ def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants
         *(["The self-test compared no probabilities"] if scores else []),
         "Asked twice, alone and among others, the served model answered otherwise.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda whole: whole, None),
+        (lambda whole: dataclasses.replace(whole, text="plan: rest", finish_reason="stop"), "before 30 tokens"),
+        (lambda whole: dataclasses.replace(whole, text=" ".join(whole.text.split())), "hold no line break"),
+        (
+            lambda whole: dataclasses.replace(whole, text=whole.text.replace("\n", "\r\n")),
+            "marks that hardly a note holds",
+        ),
+        (lambda whole: dataclasses.replace(whole, text="rest\n" * 40), "5 texts of the self-test were continued alike"),
+    ],
+)
+def test_answers_that_a_server_ends_early_rewrites_or_repeats_are_named(change, named, served, tokenizer):
+    class Server:
+        def generate(self, requests):
+            return (change(answer(one)) for one in requests)
+
+    test = SelfTest(served, tokenizer, TEXTS, scores=False)
+    test(Server())
+    assert any(named in sentence for sentence in test.named) if named else not test.named
+
+
+def test_answers_that_a_server_cuts_off_fail_it(served, tokenizer):
+    class Server:
+        def generate(self, requests):
+            return (GenerationOutput(one.key, (), "length", "plan: rest") for one in requests)
+
+    with pytest.raises(BadInputError, match=r"cuts an answer off after \d+ of 30 tokens, as --tokenizer counts them"):
+        SelfTest(served, tokenizer, TEXTS, scores=False)(Server())
+
+
+def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
+    test = SelfTest(model, tokenizer, TEXTS)
+    monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: ("[UNK] " * len(ids[:9]), None))
+    with pytest.raises(BadInputError, match="loses most of a text"):
+        test.run_before_loading()
+
+
+@pytest.mark.filterwarnings("ignore")  # peft warns of settings that do not matter here
+def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(model, tokenizer, tmp_path, monkeypatch):
+    base = model.files.directory
+    save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
+    adapted = find_model(
+        str(tmp_path / "adapter"),
+        engine="transformers",
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        base_model=base,
+    )
+    measure, measured = SelfTest._mean_log_prob, []
+    monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *given: measured.append(measure(*given)) or measured[-1])
+    named = begun(adapted, tokenizer).named
+    # The base alone was measured first.
+    assert len(set(measured)) == 2
+    assert any("The base alone holds the notes" in sentence for sentence in named) == (measured[1] < measured[0])
+    for means in ((-2.0, -3.0), (-3.0, -2.0)):
+        given = iter(means)
+        monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *_, given=given: next(given))
+        named = begun(adapted, tokenizer).named
+        assert any("The base alone holds the notes" in sentence for sentence in named) == (means[1] < means[0])
 
 
 def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):

@@ -1,5 +1,6 @@
 """Characters of tokens (docs/methods.md, section 2, "Text of a region"), and tokenizers as they are saved."""
 
+import base64
 import json
 import shutil
 from typing import Any
@@ -227,6 +228,83 @@ def test_a_token_beyond_the_embeddings_is_refused_with_both_numbers(tmp_path):
     tokenizer.require_embedded(tokenizer.size)
     with pytest.raises(BadInputError, match=rf"number {tokenizer.size - 1}, and the model has {tokenizer.size - 1}"):
         tokenizer.require_embedded(tokenizer.size - 1)
+
+
+def add_tokens(directory, *tokens, **also):
+    """Add control tokens behind the vocabulary."""
+    rules = json.loads((directory / "tokenizer.json").read_text())
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    size = len(rules["model"]["vocab"])
+    rules["added_tokens"] += [
+        {"id": size + place, "content": token, "special": True, **flags} for place, token in enumerate(tokens)
+    ]
+    (directory / "tokenizer.json").write_text(json.dumps(rules | also))
+    return size
+
+
+def test_a_control_token_without_an_embedding_that_no_prompt_holds_is_none(tmp_path):
+    plain = ModelTokenizer(save_byte_level_tokenizer(tmp_path))
+    size = add_tokens(tmp_path, "<pad>", "<image>")
+    tokenizer = ModelTokenizer(tmp_path)
+    assert tokenizer.encode("a<pad>")[-1:] == (size,)
+    tokenizer.require_embedded(size)
+    # Spelled out it is text, and no engine is told to bar it.
+    assert tokenizer.encode("a<pad>") == plain.encode("a<pad>")
+    assert tokenizer.decode_with_spans(tokenizer.encode("a<pad>"))[0] == "a<pad>"
+    assert (tokenizer.special_ids, tokenizer.size) == (plain.special_ids, size)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"chat_template": "<turn>{{ messages }}"}, {"eos_token": "<turn>"}, {"bos_token": "<turn>"}]
+)
+def test_a_control_token_that_prompts_need_is_refused_without_an_embedding(settings, tmp_path):
+    save_byte_level_tokenizer(tmp_path)
+    size = add_tokens(tmp_path, "<turn>")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(BadInputError, match=f"<turn> is number {size}, and the model has {size} embeddings"):
+        ModelTokenizer(tmp_path).require_embedded(size)
+
+
+def test_a_chat_template_may_stand_in_a_file_of_json(tmp_path):
+    save_byte_level_tokenizer(tmp_path)
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": "{{ messages }}"}))
+    assert ModelTokenizer(tmp_path).settings.chat_template == "{{ messages }}"
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    """The file of a SentencePiece model alone, as Llama-2 has it."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    directory = tmp_path_factory.mktemp("pieces")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TRAINING_TEXT), model_prefix=str(directory / "tokenizer"), vocab_size=320,
+        model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False,
+        character_coverage=1.0, minloglevel=2,
+    )  # fmt: skip
+    return directory / "tokenizer.model"
+
+
+@pytest.mark.parametrize("named", ["LlamaTokenizer", "PreTrainedTokenizerFast"])
+def test_pieces_are_those_of_sentencepiece_or_refused(named, pieces, tmp_path):
+    from sentencepiece import SentencePieceProcessor
+
+    shutil.copy(pieces, tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
+    text = "cc: cough\nhpi: cough for 2  days, naïve.\n"
+    if named == "LlamaTokenizer":
+        own = SentencePieceProcessor(model_file=str(pieces)).encode(text)
+        assert list(ModelTokenizer(tmp_path).encode(text)) == own
+    else:
+        # Without its blank before a text, and with other merges: a model would not know its notes.
+        with pytest.raises(BadInputError, match=r"cut texts otherwise than SentencePiece does by tokenizer\.model"):
+            ModelTokenizer(tmp_path)
+
+
+def test_pieces_of_tiktoken_are_refused(tmp_path):
+    lines = "\n".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256))
+    (tmp_path / "tokenizer.model").write_text(lines)
+    with pytest.raises(BadInputError, match="cannot be loaded"):
+        ModelTokenizer(tmp_path)
 
 
 @pytest.mark.parametrize(

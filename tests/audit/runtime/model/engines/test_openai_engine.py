@@ -215,6 +215,11 @@ def message(finish="stop", *, written=None, **fields):
     return lambda handler, body: handler.say(body, None, usage=usage, choices=choices)
 
 
+def beside(**fields):
+    choices = [{"index": 0, "finish_reason": "stop", **fields}]
+    return lambda handler, body: handler.say(body, None, choices=choices)
+
+
 @pytest.mark.parametrize(
     ("fault", "text", "finish"),
     [
@@ -231,7 +236,24 @@ def message(finish="stop", *, written=None, **fields):
         (message(content="plan", reasoning=["x"]), "plan\n\nx", "stop"),
         (message(content=None, reasoning_details=[{"type": "t", "text": "x"}]), "<think>x", "stop"),
         (message(content="plan", reasoning={"content": "x"}), "plan\n\nx", "stop"),
+        # Names of other servers, of gateways, and beside the message.
+        *((message(content="plan", **{name: "x"}), "plan\n\nx", "stop") for name in ("reasoning_text", "thoughts")),
+        (message(content="plan", provider_specific_fields={"reasoning_content": "x"}), "plan\n\nx", "stop"),
+        (beside(reasoning_content="x", message={"content": "plan"}), "plan\n\nx", "stop"),
+        (beside(reasoning="x", text="plan"), "plan\n\nx", "stop"),
+        (message(content="plan", thought_signature="c2ln", reasoning_effort="low"), "plan", "stop"),
         (message(content=[{"type": "text", "text": "plan"}]), "plan", "stop"),
+        # Parts are pieces of one text: nothing stands between them.
+        (message(content=[{"type": "text", "text": "pl"}, {"type": "text", "text": "an"}]), "plan", "stop"),
+        *(
+            (message(content=[{"type": kind, **thought}, {"type": "text", "text": "plan"}]), "plan\n\nab", "stop")
+            for kind, thought in (
+                ("thinking", {"thinking": "ab", "signature": "c2ln"}),
+                ("thinking", {"thinking": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                ("reasoning", {"text": "ab"}),
+            )
+        ),
+        (message(content=[{"type": "thinking", "thinking": "x"}]), "<think>x", "stop"),
         *(
             (message(word, content="plan"), "plan", "stop")
             for word in ("eos_token", "eos", "end_turn", "stop_sequence")
@@ -332,6 +354,38 @@ def test_a_small_count_is_a_cut_only_where_a_neutral_text_is_cut_too(name, serve
     # Asked about once, by texts of which no cache holds the beginning.
     assert len(neutral) in (1, 2)
     assert len({asked_in(body).split()[0] for body in neutral}) == len(neutral)
+
+
+@pytest.mark.parametrize(
+    ("count", "added"),
+    [
+        (lambda words: words, None),
+        (lambda words: words + 3, None),  # two beginnings of sequence, and where copies meet
+        (lambda words: words // 2 + 9, None),  # no count of tokens
+        (lambda _: 30, None),
+        (lambda words: words + 9, 9),
+        (lambda words: 2 * words + 40, 40),
+    ],
+)
+def test_a_server_that_adds_to_texts_ends_the_audit(count, added, server, engine):
+    server.always = counting(lambda words, _: count(words))
+    if added is None:
+        assert len(list(engine.generate([PROMPT]))) == 1
+        return
+    with pytest.raises(BadInputError, match=rf"adds about {added} tokens to each text.*--prompt-form chat"):
+        list(engine.generate([PROMPT]))
+    assert all(asked_in(body).startswith(NEUTRAL) for _, body in server.seen)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "warned"),
+    [(40, 5, None), (400, 5, "as if it added a system prompt"), (40, 10, "writes more tokens than it is asked for")],
+)
+def test_a_count_larger_than_expected_is_warned_of_once(read, written, warned, server, engine, capsys):
+    server.always = says("plan", usage={"prompt_tokens": read, "completion_tokens": written})
+    assert len(list(engine.generate([CHAT, dataclasses.replace(CHAT, key="other")]))) == 2
+    said = capsys.readouterr().err
+    assert said.count(warned) == 1 if warned else not said
 
 
 def test_a_neutral_text_that_is_not_answered_leaves_the_prompt_unsent(server, engine):
