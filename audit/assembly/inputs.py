@@ -4,9 +4,10 @@ Owns the order of those checks, and the part of the inputs that each room gets.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from clinaudit.audit.measures.everyday.tasks import TaskSet, load_tasks
 from clinaudit.audit.measures.generation.stage import Decoding
@@ -14,7 +15,7 @@ from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_se
 from clinaudit.audit.measures.judge.stage import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
-from clinaudit.audit.results.gate.policy import Policy, load_policy
+from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
@@ -22,8 +23,9 @@ from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_usable_options
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.errors import BadInputError, StorageError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
@@ -37,6 +39,7 @@ from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
 
+_Content = TypeVar("_Content")
 #: Above it the exponential of a loss is no number any more; no log has one.
 _LARGEST_LOSS: Final = 700.0
 
@@ -67,6 +70,8 @@ class AuditInputs:
     #: Patients whom the site named, targets or not; None: nobody.
     included: PatientList | None
     training: tuple[TrainingLoss, ...] | None
+    #: SHA-256 of files as they were read, by option: a run may take days, in which somebody edits its policy.
+    digests: Mapping[str, str]
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     #: Control tokens that no patient's note holds as text, once the notes were looked at.
@@ -139,10 +144,17 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     sensitive = load_panel(settings.diagnoses)
     judge = make_judge(settings.judge, settings, panel=sensitive, seed=settings.seed)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
-    policy = load_policy(settings.policy)
+    digests: dict[str, str] = {}
+
+    def read(option: str, path: Path, content_of: Callable[[Path], _Content]) -> _Content:
+        content, digests[option] = read_unchanged(path, content_of)
+        return content
+
+    policy = read("--policy", locate_policy(settings.policy), load_policy)
     labelled = load_labelled_set(settings.judge_labels, sensitive)
-    training = read_training_log(settings.training_log) if settings.training_log else None
-    included = read_patient_list(settings.include_patients) if settings.include_patients else None
+    training = read("--training-log", settings.training_log, read_training_log) if settings.training_log else None
+    named = settings.include_patients
+    included = read("--include-patients", named, read_patient_list) if named else None
     scratch = scratch_directory(RunDirectory(settings.out))
     corpus = read_corpus(settings.corpus, scratch=scratch, stated=identity_reader(profile))
     if included is not None:
@@ -170,8 +182,27 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         labelled=labelled,
         included=included,
         training=training,
+        digests=digests,
         chat=find_chat(settings, tokenizer),
     )
+
+
+def read_unchanged(path: Path, content_of: Callable[[Path], _Content]) -> tuple[_Content, str]:
+    """Return what `content_of` reads from a file, and its SHA-256; raises `StorageError` where it changes meanwhile."""
+    before = _state_of(path)
+    content, digest = content_of(path), sha256_of(path)
+    if _state_of(path) != before:
+        raise StorageError(f"{printable(path.name)} changed while it was read; try again once nothing writes to it")
+    return content, digest
+
+
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        # What is wrong with it, its reader says.
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def require_together(settings: AuditSettings) -> None:

@@ -12,6 +12,7 @@ begins with generations that were made elsewhere, and goes the same way from the
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -19,7 +20,7 @@ import polars as pl
 from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
-from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
+from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs, read_unchanged
 from clinaudit.audit.assembly.results import describe_results, find_fit_caveats, list_attacks
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, hidden_digest, named_patients, rules_digest
 from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
@@ -55,7 +56,6 @@ from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.directory import library_versions, scratch_directory
-from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AnalyzeSettings, AuditSettings, ReadingOptions
@@ -178,13 +178,17 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         profile = load_profile(settings.template)
         site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
         corpus = read_corpus(settings.corpus, scratch=scratch_directory(directory), stated=identity_reader(profile))
-        rows = read_given_generations(settings.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(settings.tokenizer)
-        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(settings.generations.name))
+
+        def tokenize(path: Path) -> pl.DataFrame:
+            rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
+            return tokenize_generations(rows, corpus, tokenizer, name=printable(path.name))
+
+        generations, digest = read_unchanged(settings.generations, tokenize)
     bound: dict[str, object] = {
         "clinaudit": version("clinaudit"),
         "command": "analyze",
-        "GENERATIONS": hidden_digest(corpus, sha256_of(settings.generations).encode("ascii")),
+        "GENERATIONS": hidden_digest(corpus, digest.encode("ascii")),
         "CORPUS": corpus.digest,
         "--tokenizer": digest_tokenizer(settings.tokenizer),
         "--template": profile.digest,

@@ -8,13 +8,11 @@ import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
-from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
-from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.reports.schema.identity import IDENTITY
@@ -48,7 +46,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         **({"--max-batch": inputs.model.options.batch_size} if draws_or_scores else {}),
         "--judge": inputs.judge.identity(),
         "--judge-labels": _file_digest(inputs, inputs.labelled.digest, is_own=inputs.labelled.source == "site"),
-        "--policy": sha256_of(locate_policy(settings.policy)),
+        "--policy": inputs.digests["--policy"],
         "--template": inputs.profile.digest,
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),
@@ -62,7 +60,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--no-refine": settings.no_refine,
         "--controls": settings.controls,
         "--training-length": settings.training_length,
-        "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
+        "--training-log": inputs.digests.get("--training-log"),
         "libraries": library_versions(),
     }
 
@@ -83,8 +81,7 @@ def rules_digest(corpus: Corpus, rules: SiteRules | None) -> str | None:
 
 def named_patients(inputs: AuditInputs) -> dict[str, object]:
     """Return the digest of the ids that the site named; a resumed run must have the same, and nothing else tells it."""
-    path = inputs.settings.include_patients
-    return {"--include-patients": sha256_of(path) if path else None}
+    return {"--include-patients": inputs.digests.get("--include-patients")}
 
 
 def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[str, Any]) -> dict[str, object]:

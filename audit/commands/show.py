@@ -170,6 +170,8 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
                 return 130
         planned.carry_out()
     say(f"purged: {what} removed, {goes}")
+    if planned.links:
+        say(f"{counted(planned.links, 'link')} among them: what they led to stays; remove it by hand where it is PHI")
     if not unfinished:
         say(f"report: {run_directory / 'report.html'}")
     say(_CAVEAT)

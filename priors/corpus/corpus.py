@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
+from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, require_unchanged, stat_input
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import (
@@ -126,6 +126,9 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
             for schema in SCHEMAS
             if schema.name in files
         }
+    if len(problems):
+        for file in files.values():
+            require_unchanged(file)
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
     splits = collect_splits(tables)

@@ -156,8 +156,22 @@ def open_file(file: DataFile) -> io.BufferedReader:
         raise unreadable(file.name, error) from None
     if _identity(os.fstat(handle.fileno())) != file.identity:
         handle.close()
-        raise StorageError(f"{file.name} changed while it was read; try again once nothing writes to it")
+        raise _changed(file)
     return handle
+
+
+def require_unchanged(file: DataFile) -> None:
+    """Raise `StorageError` if `file` is no longer as it was found: what is wrong with it may be half a file's."""
+    try:
+        if _identity(file.path.stat()) == file.identity:
+            return
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    raise _changed(file)
+
+
+def _changed(file: DataFile) -> StorageError:
+    return StorageError(f"{file.name} changed while it was read; try again once nothing writes to it")
 
 
 def digest_file(file: DataFile) -> str:

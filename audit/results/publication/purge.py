@@ -29,6 +29,8 @@ class Purge:
     #: How much is removed: the number of files, links and other entries that are no folder, and their bytes.
     files: int
     size_bytes: int
+    #: How many of them are links: what these lead to stays, and may be PHI.
+    links: int
     #: The run has not finished, so that all of it is removed.
     unfinished: bool
 
@@ -73,13 +75,15 @@ def prepare_purge(root: Path, *, unfinished: bool) -> Iterator[Purge | None]:
             yield None
         else:
             # Somebody removed the evidence by hand: the manifest must say so.
-            yield Purge(run, files=0, size_bytes=0, unfinished=False)
+            yield Purge(run, files=0, size_bytes=0, links=0, unfinished=False)
         return
     make_private_directory(run.work)
     with hold_lock(run):
         _require_finished(run, unfinished=unfinished)
-        sizes = [path.lstat().st_size for path in _files_under(run.evidence) if path != run.lock]
-        yield Purge(run, files=len(sizes), size_bytes=sum(sizes), unfinished=unfinished)
+        removed = [path for path in _files_under(run.evidence) if path != run.lock]
+        size = sum(path.lstat().st_size for path in removed)
+        links = sum(path.is_symlink() for path in removed)
+        yield Purge(run, files=len(removed), size_bytes=size, links=links, unfinished=unfinished)
 
 
 def _require_finished(run: RunDirectory, *, unfinished: bool) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from clinaudit.audit.runtime.console.streams import quiet_stderr
 from clinaudit.audit.runtime.model.model_directory import (
+    FileStates,
     digest_files,
     existing_directory,
     ignored_weights,
@@ -21,6 +22,7 @@ from clinaudit.audit.runtime.model.model_directory import (
     read_json,
     refuse_custom_code,
     refuse_without_safetensors,
+    states_of,
 )
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
@@ -50,6 +52,8 @@ class AdapterFiles:
     digest: str
     #: Names of files of weights beside its own that are never opened.
     ignored: tuple[str, ...]
+    #: Of its settings and its weights, as they were when the digest was taken.
+    states: FileStates
 
 
 def is_adapter(directory: Path) -> bool:
@@ -75,8 +79,9 @@ def inspect_adapter(path: Path) -> AdapterFiles:
     if not weights.is_file():
         refuse_without_safetensors(directory)
     read_header(weights)
-    digest = digest_files([directory / _CONFIG, weights])
-    return AdapterFiles(directory, weights, digest, ignored_weights(directory, [weights]))
+    files = [directory / _CONFIG, weights]
+    states = states_of(files)
+    return AdapterFiles(directory, weights, digest_files(files), ignored_weights(directory, [weights]), states)
 
 
 _MERGE_ELSEWHERE: Final = (

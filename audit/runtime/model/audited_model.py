@@ -17,11 +17,11 @@ from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import Engine
-from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model, require_unchanged
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.errors import BadInputError, StorageError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +191,27 @@ def make_engine(
     context_length: int | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
-    """Load `model` for up to `context_length` tokens; raises `BadInputError` where it does not fit or load."""
+    """Load `model` for up to `context_length` tokens.
+
+    Raises `BadInputError` where it does not fit or load, and `StorageError` where its files changed since they were
+    checked.
+    """
+    require_unchanged(model)
     length = min(context_length or model.context_length, model.context_length)
     threads = choose_threads(model, options)
     require_loadable(model, name, context_length=length, options=options)
+    engine: Engine
     if name == "vllm":
         from clinaudit.audit.runtime.model.engines.vllm_engine import VllmEngine
 
-        return VllmEngine(model, context_length=length, threads=threads, options=options)
-    from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
+        engine = VllmEngine(model, context_length=length, threads=threads, options=options)
+    else:
+        from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
 
-    return TransformersEngine(model, context_length=length, threads=threads, options=options)
+        engine = TransformersEngine(model, context_length=length, threads=threads, options=options)
+    try:
+        require_unchanged(model)
+    except StorageError:
+        engine.close()
+        raise
+    return engine

@@ -16,6 +16,7 @@ import re2
 from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
 from clinaudit.audit.runtime.model.model_directory import (
     TOKENIZER_FILES,
+    FileStates,
     TensorHeader,
     digest_contents,
     digest_files,
@@ -29,9 +30,10 @@ from clinaudit.audit.runtime.model.model_directory import (
     refuse_custom_code,
     refuse_without_safetensors,
     required_file,
+    states_of,
 )
 from clinaudit.audit.runtime.model.tokenizer import TOKENIZER_CONFIG, end_of_text_ids
-from clinaudit.errors import BadInputError, UnsafeError
+from clinaudit.errors import BadInputError, StorageError, UnsafeError
 from clinaudit.priors.corpus.files import printable
 
 _INDEX = "model.safetensors.index.json"
@@ -71,6 +73,8 @@ class ModelFiles:
     #: An adapter that is merged into these weights when they are loaded, and the digest of its base alone.
     adapter: AdapterFiles | None = None
     base_digest: str | None = None
+    #: Of each file as it was when the digest was taken.
+    states: FileStates = ()
     #: Whether the weights were found to be those of the network (`pretrained.require_own_weights`).
     is_compared: bool = False
 
@@ -108,12 +112,15 @@ def inspect_model(path: Path) -> ModelFiles:
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
     weights, tokenizer = tuple(headers), present(directory, TOKENIZER_FILES)
+    files = [*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
+    # Before the digest, which takes a while.
+    states = states_of(files)
     return ModelFiles(
         directory=directory,
         config=directory / "config.json",
         safetensors=weights,
         tokenizer=tokenizer,
-        digest=digest_files([*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]),
+        digest=digest_files(files),
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
@@ -124,7 +131,23 @@ def inspect_model(path: Path) -> ModelFiles:
         ignored=ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
         long_rope_above=long_rope_above(text),
+        states=states,
     )
+
+
+def require_unchanged(files: ModelFiles) -> None:
+    """Raise `StorageError` where a file is not the one whose digest was taken: a run may load its models days later."""
+    for file, state in files.states:
+        try:
+            if states_of([file]) == ((file, state),):
+                continue
+            what = "changed"
+        except OSError as error:
+            what = f"cannot be read any more ({error.strerror})"
+        raise StorageError(
+            f"{printable(file.name)} of the model in {file.parent} {what} after it was checked; bring back what was "
+            "there and run the same command again, or audit the new model in another --out"
+        )
 
 
 def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
@@ -138,6 +161,7 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
     place = adapter.directory if has_tokenizer(adapter.directory) else model.directory
     refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
     tokenizer = present(place, TOKENIZER_FILES)
+    states = dict((*model.states, *adapter.states, *states_of(tokenizer)))
     both = f"{model.digest}\0{adapter.digest}\0{digest_files(tokenizer)}"
     return replace(
         model,
@@ -146,6 +170,7 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
         stop_token_ids=model.stop_token_ids | end_of_text_ids(place),
         adapter=adapter,
         base_digest=model.digest,
+        states=tuple(states.items()),
     )
 
 

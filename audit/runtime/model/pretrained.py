@@ -16,7 +16,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from clinaudit.audit.runtime.console.streams import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
-from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.files import ModelFiles, require_unchanged
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
@@ -33,9 +33,10 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """Load the model, on the CPU, and merge its adapter where it has one.
 
     `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` as
-    `require_own_weights` does, or where weights are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are
-    transformers' own.
+    `require_own_weights` does, or where weights are no finite numbers, or the adapter does not fit; `StorageError` as
+    `require_unchanged` does; `LOAD_ERRORS` are transformers' own.
     """
+    require_unchanged(files)
     require_own_weights(files)
     from transformers import AutoModelForCausalLM
 

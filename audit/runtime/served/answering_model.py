@@ -2,8 +2,9 @@
 
 Owns this order, the one form of request, and when a missing answer is final. An answer that cannot be used is asked for
 again once; then a reason stands in its place. A question that the server refuses is settled only where it answers one
-of the same form about nothing afterwards. A question that got no answer at all is not settled, and the audit is
-incomplete. Knows nothing of what is asked. Imported lazily: it loads the client.
+of the same form about nothing afterwards; so is one whose answer was none of the protocol, or another model's. A
+question that got no answer at all is not settled, and the audit is incomplete. Knows nothing of what is asked. Imported
+lazily: it loads the client.
 """
 
 from collections import Counter, deque
@@ -14,7 +15,7 @@ from typing import Any, Final, Generic
 
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
-from clinaudit.audit.runtime.served.endpoint import Endpoint, Failed
+from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
 from clinaudit.audit.runtime.served.question import (
     REFUSED_BY_MODEL,
     REFUSED_BY_SERVER,
@@ -24,7 +25,7 @@ from clinaudit.audit.runtime.served.question import (
     Question,
     estimate_tokens,
 )
-from clinaudit.audit.runtime.served.reply import Usage, count_usage, other_model, read_reply
+from clinaudit.audit.runtime.served.reply import OTHER_MODEL, Usage, count_usage, other_model, read_reply
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 from clinaudit.reports.wording.numbers import counted
 
@@ -33,6 +34,9 @@ from clinaudit.reports.wording.numbers import counted
 REASONING_TOKENS: Final = 25_000
 #: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN: Final = 32
+
+
+_NO_CHOICE: Final = "the server's answer does not hold one choice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,19 @@ class AnsweringModel:
                 self._cache.keep(key, Settled(content, attempt, None), usage)
                 return None
             problem, asked = found, question.again(found)
+        if problem in (UNREADABLE.reason, _NO_CHOICE) or problem.startswith(OTHER_MODEL):
+            # A gateway's page, or another model, may stand in the place of every answer for a while.
+            about_nothing = await self._say(endpoint, question.without_notes())
+            if isinstance(about_nothing, Failed):
+                return Failed(problem, passes=True)
+            if about_nothing[1] == problem and problem.startswith(OTHER_MODEL):
+                raise BadInputError(
+                    f"at {self._name} {problem}; give the full name that the server answers by, or have it serve the "
+                    "model asked for (no alias, no fallback); none of its answers is recorded"
+                )
+            if about_nothing[1] == problem:
+                return Failed(problem, passes=True)
+            usage += about_nothing[2]
         self._cache.keep(key, Settled(None, attempt, problem), usage)
         return None
 
@@ -206,10 +223,10 @@ class AnsweringModel:
     def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str]:
         """Return the text of the one message of a server's answer; None where it cannot be used, and why not."""
         reply, problem = read_reply(answer), other_model(self._model.name, answer.get("model"))
+        if reply is None:
+            return None, _NO_CHOICE
         if problem is not None:
             return None, problem
-        if reply is None:
-            return None, "the server's answer does not hold one choice"
         content = reply.content
         if reply.ending == "filtered" or reply.refusal:
             return None, REFUSED_BY_MODEL

@@ -110,8 +110,9 @@ class Endpoint:
         what a server that knows no such address does not serve; empty where that is an answer in itself.
         """
         said = await self._send(path, body, serves)
-        passes = isinstance(said, Failed) and said.passes
-        self._failures_in_a_row = self._failures_in_a_row + 1 if passes else 0
+        # Bodies that cannot be read are a gateway's, where they come in a row.
+        is_down = isinstance(said, Failed) and (said.passes or said == UNREADABLE)
+        self._failures_in_a_row = self._failures_in_a_row + 1 if is_down else 0
         if isinstance(said, Failed) and self._failures_in_a_row >= _GIVE_UP_AFTER:
             raise IncompleteError(
                 f"{self._name} failed {_GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the server, "

@@ -124,6 +124,10 @@ def read_reply(answer: dict[str, Any]) -> Reply | None:
     )
 
 
+#: How it begins what `other_model` returns.
+OTHER_MODEL: Final = "another model answered"
+
+
 def other_model(asked: str, said: object) -> str | None:
     """Return that another model answered than the one asked, with both names; None where it did not.
 
@@ -132,7 +136,7 @@ def other_model(asked: str, said: object) -> str | None:
     if said == asked:
         return None
     names = (name if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else _NOT_SHOWN for name in (said, asked))
-    return "another model answered: {} instead of {}".format(*names)
+    return "{}: {} instead of {}".format(OTHER_MODEL, *names)
 
 
 def text_in(said: object, *, of_thoughts: bool = False) -> str:

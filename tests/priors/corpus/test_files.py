@@ -6,7 +6,9 @@ import os
 import random
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,9 +16,11 @@ import zstandard
 from support.corpus_tables import CSV, GOOD_ROW, SECRET, problems_of
 
 from clinaudit.errors import ClinauditError, StorageError
+from clinaudit.priors.corpus import corpus as corpus_module
 from clinaudit.priors.corpus import files as reading
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file, is_named_for, iter_lines
+from clinaudit.priors.corpus.tables import read_table
 
 
 def parquet_bytes(tmp_path: Path, frame: pl.DataFrame) -> bytes:
@@ -105,6 +109,23 @@ def test_a_file_that_changes_while_it_is_read_is_a_storage_error(tmp_path: Path)
     os.mkfifo(tmp_path / "notes.csv")
     with pytest.raises(StorageError, match="changed while it was read"):
         list(iter_lines(file))
+
+
+@pytest.mark.parametrize("change", [lambda path: os.truncate(path, 10), os.remove])
+def test_what_is_wrong_with_a_file_that_changes_meanwhile_is_not_blamed_on_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text('{"patient_id": "p", "note_id": "n", "text": "cough"}\n{"patient_id"', encoding="utf-8")
+
+    def read_half(*arguments: Any) -> Any:
+        table = read_table(*arguments)
+        change(path)
+        return table
+
+    monkeypatch.setattr(corpus_module, "read_table", read_half)
+    with pytest.raises(StorageError, match=r"notes\.jsonl"):
+        read_corpus(tmp_path)
 
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".jsonl.zst"])

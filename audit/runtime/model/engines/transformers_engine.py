@@ -48,6 +48,8 @@ class TransformersEngine:
             try:
                 loaded = load_pretrained(model, dtype=torch.float32 if self._device.type == "cpu" else "auto")
                 self._model: Any = loaded.to(self._device).eval()
+                if self._device.type == "cpu":
+                    _take_into_memory(self._model)
                 with torch.no_grad():
                     batches = self._decodes_in_batches(model)
             except (*LOAD_ERRORS, ClinauditError) as error:
@@ -170,6 +172,12 @@ class TransformersEngine:
             return True
         share = 0.001 if logits.element_size() >= 4 else 0.2
         return not (logits - at_once).float().norm() <= share * (at_once - at_once.mean()).float().norm()
+
+
+def _take_into_memory(model: Any) -> None:
+    """Copy weights that still lie in their files, mapped: a file written over meanwhile would change the model."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()
 
 
 def _choose(logits: "Tensor", rows: Sequence[DecodedRequest]) -> "Tensor":

@@ -164,7 +164,7 @@ def test_a_changed_report_is_not_blessed_and_nothing_is_removed(capsys, finished
     assert (finished.evidence / "priors.parquet").is_file()
 
 
-def test_damaged_evidence_and_links_go_and_what_links_lead_to_stays(finished, tmp_path):
+def test_damaged_evidence_and_links_go_and_what_links_lead_to_stays(capsys, finished, tmp_path):
     (finished.evidence / "priors.parquet").write_text("damaged")
     (finished.evidence / "more.txt").write_text(SECRET)
     (tmp_path / "elsewhere").mkdir()
@@ -172,6 +172,8 @@ def test_damaged_evidence_and_links_go_and_what_links_lead_to_stays(finished, tm
     (finished.evidence / "folder").symlink_to(tmp_path / "elsewhere")
     (finished.work / "file").symlink_to(tmp_path / "elsewhere" / "file")
     assert purge(finished) == 0
+    # Who moved a table to another disk thinks that it is gone.
+    assert "\n2 links among them: what they led to stays; remove it by hand" in capsys.readouterr().out
     assert (tmp_path / "elsewhere" / "file").read_text() == "kept"
     assert names(finished.root) == AGGREGATES
 

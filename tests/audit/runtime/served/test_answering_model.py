@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import read_cases
-from support.servers.fault_server import says, status, verdict_of
+from support.servers.fault_server import raw, says, status, verdict_of
 from support.servers.served_judging import DEPRESSION, GOOD, PANEL, POSITIVE, SECRET, judge_at, judgements
 
 from clinaudit.audit.measures.judge.labels import PatientHistory
@@ -146,3 +146,33 @@ def test_a_server_that_goes_silent_after_a_refusal_leaves_it_undone(server, cach
         judgements(server, cache, ["depression"])
     server.always = None
     assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
+
+
+#: What a gateway may say in the place of every answer, with success.
+PAGES = {
+    "a page": raw(b"<html>back soon</html>"),
+    "nothing": raw(b""),
+    "an error with success": raw(b'{"error": {"message": "overloaded"}}'),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("count", [2, 60])
+def test_pages_in_the_place_of_all_answers_settle_nothing(server, cache, name, count):
+    texts = [f"{number} depression" for number in range(count)]
+    assert judgements(server, cache, texts[:1])[0].verdict == POSITIVE
+    server.always = PAGES[name]
+    with pytest.raises(IncompleteError, match="run the same command again") as caught:
+        judgements(server, cache, texts)
+    assert "depression" not in caught.value.render()
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * count
+
+
+def test_another_model_behind_every_answer_stops_the_audit_and_nothing_is_settled(server, cache):
+    texts = ["a depression", "b depression", "c depression"]
+    server.always = says(GOOD, model="judge-2")
+    with pytest.raises(BadInputError, match=r"another model answered: judge-2 instead of .*the full name"):
+        judgements(server, cache, texts)
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 3
