@@ -17,11 +17,13 @@ from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
+    is_after_article,
     is_allowed,
     is_clinical_term,
     is_drug,
     is_eponym,
     is_known_name,
+    is_product,
     is_word,
     read_words,
 )
@@ -98,7 +100,10 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
     found = _WORD.findall(text, start, end)
     if text[start].islower() and _RESONANCE.search(text, max(0, start - _TITLE_CHARS), start):
         return True
-    has_title = _TITLE.search(text, max(0, start - _TITLE_CHARS), start) is not None
+    title = _TITLE.search(text, max(0, start - _TITLE_CHARS), start)
+    has_title = title is not None
+    if title is not None and is_allowed(text[title.start() : end]) and is_eponym(text, title.start(), end):
+        return True
     if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
         return True
     if has_title or _IS_SOMEBODY.match(text, end) or _ROLE_AFTER.match(text, end):
@@ -107,6 +112,8 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
         return True
     is_relative = _RELATIVE.search(text, max(0, start - _CHARS), start) is not None
     if len(found) > 1 and is_allowed(text[start:end]) and not is_relative:
+        return True
+    if not is_relative and _is_a_product_here(text, start, end, found):
         return True
     if _OF_A_THING.search(text, max(0, start - _CHARS), start):
         return True
@@ -121,13 +128,56 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
         for word in found
     )
     is_name = any(map(is_known_name, found))
+    # "Vasculitis Clinic" is one of many.
+    named = found[:-1] if len(found) > 1 and not of_a_person and found[-1].lower() in _KINDS_OF_PLACES else found
     return (
         (is_shorthand and not is_name)
         or any(map(_NO_LONGER.fullmatch, found))
-        or all(map(is_clinical, found))
         # Towns are in none of the lists of names.
-        or (of_a_person and all(map(is_only_a_word, found)))
+        or all(is_clinical(word) or (of_a_person and is_only_a_word(word)) for word in named)
     )
+
+
+def _is_a_product_here(text: str, start: int, end: int, found: Sequence[str]) -> bool:
+    """Whether what stands beside says that a thing is meant: "Quex placed.", "Quex and Humira", "Quex's says", "Exelon Quex".
+
+    Beside a first name with another word it takes what nobody is compared with: "Ada Lund or Humira".
+    """
+    is_full = len(found) > 1 and is_first_name(found[0])
+    if _BOOK.match(text, end) or (not is_full and _HANDLED.match(text, end)):
+        return True
+    if len(found) == 1 and (is_after_article(text, start, end) or _is_given(text, start, end, found[0])):
+        return True
+    before = _JOINED_BEFORE.search(text, max(0, start - _CHARS), start)
+    after = _JOINED_AFTER.match(text, end)
+    return any(
+        joined is not None
+        and is_product(joined["word"])
+        and (joined["compared"] is not None or len(found) == 1)
+        and not (joined["joined"] == " " and is_first_name(found[0]))
+        for joined in (before, after)
+    )
+
+
+def _is_given(text: str, start: int, end: int, word: str) -> bool:
+    """Whether a thing is begun or used, and not somebody: "Started Quex for her knee", but "started Ada on Humira"."""
+    is_common = word.title() in read_words("given_names")
+    used = _USED.search(text, max(0, start - _CHARS), start) is not None
+    return used and not is_common and text[end : end + 4] != " on "
+
+
+_KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
+#: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
+_HANDLED: Final = re.compile(
+    r"[ ](?:(?:was|is|were|are)[ ])?(?:removed|inserted|placed|deployed|implanted|exchanged|replaced|interrogated|applied|flushed"
+    r"|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)(?=[ ]?(?:[.,;:)\n]|$))"
+)
+_USED: Final = pattern("used")
+#: A book, which somebody wrote: of a person it would be what they have that says so.
+_BOOK: Final = re.compile(r"['’]s[ ](?:says|suggests|advises|recommends|warns|lists|gives)\b")
+_JOINS: Final = r"(?P<joined>[ ](?:and|plus)[ ]|[ ]?[+/&][ ]?|(?P<compared>[ ](?:or|vs\.?|versus|rather than|instead of)[ ])%s)"
+_JOINED_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<word>[A-Z][\w'’-]+){_JOINS % '|[ ]'}$")
+_JOINED_AFTER: Final = re.compile(rf"{_JOINS % ''}(?P<word>[A-Z][\w'’-]+)")
 
 
 def _is_no_name_here(text: str, start: int, end: int, word: str) -> bool:

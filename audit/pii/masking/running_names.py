@@ -12,7 +12,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, is_product, read_words
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
 from clinaudit.audit.pii.taxonomy import categories
@@ -25,7 +25,7 @@ _SURE_BEFORE: Final = pattern("sure_before")
 _SURE_AFTER: Final = pattern("sure_after")
 _BEFORE: Final = pattern("before")
 _AFTER: Final = pattern("after")
-_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
+_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of|team|ward)[ ]$")
 _ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
 _TOKEN: Final = re.compile(r"[^\s,.;:()]+")
 
@@ -97,7 +97,8 @@ class RunningNames:
             for span in named
             if (kind := _agreed(text, span)) is not None
         }
-        labels = {place: span for span in named for place in range(span.start, span.end)}
+        sound = [span for span in named if _is_sound(text, span)]
+        labels = {place: span for span in sound for place in range(span.start, span.end)}
         taken = bytearray(len(text))
         for span in (span for one in self._known for span in one.detect(text)):
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
@@ -131,6 +132,12 @@ class RunningNames:
             for span in self._names_of[piece[0]]:
                 start, end = piece.start() + span.start, piece.start() + span.end
                 yield EntitySpan(start, end, span.category, span.found_by)
+
+
+def _is_sound(text: str, span: EntitySpan) -> bool:
+    """Whether a model's words can be one name: none begins in small letters or with a drug, "wean Optiflow"."""
+    first = _TOKEN.match(text, span.start, span.end)
+    return first is not None and first[0][0].isupper() and not is_product(first[0])
 
 
 @lru_cache(maxsize=100_000)
@@ -186,7 +193,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         return False
     begin = max(0, run.start - _CHARS)
     is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
-    if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
+    if len(run.words) == 1 and not is_cued and (_is_of_a_thing(text, run) or _is_a_firm(text, run, labels)):
         return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
@@ -208,6 +215,12 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, begin, run.start)
     return is_person and bool(unknown) and not is_given
+
+
+def _is_a_firm(text: str, run: _Run, labels: Sequence[EntitySpan]) -> bool:
+    """Whether a model says so of a word that the lists know as a name: a product ("Honda"), unless somebody is there."""
+    is_place = _BEFORE_PLACE.search(text, max(0, run.start - _CHARS), run.start) is not None
+    return bool(labels) and not is_place and all(categories()[span.category].type == "ORG" for span in labels)
 
 
 def _is_of_a_thing(text: str, run: _Run) -> bool:
@@ -278,6 +291,9 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
     found = _TOKEN.findall(text, span.start, span.end)
     if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
+        return None
+    if len(found) > 1 and found[-1].isdecimal() and not is_plain_word(found[0]):
+        # "Bristol 6", and not "Apt 6".
         return None
     begin = max(0, span.start - _CHARS)
     if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
