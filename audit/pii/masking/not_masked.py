@@ -47,7 +47,8 @@ def pattern(name: str) -> re.Pattern[str]:
 
 #: After these a clinical word is somebody's name: "Mr. Lyme".
 _TITLE: Final = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|Herr|Frau|Mme)\.? $", re.IGNORECASE
+    r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|Herr|Frau|Mme)\.?(?: (?:med|dent|phil)\.)? $",
+    re.IGNORECASE,
 )
 _TITLE_CHARS: Final = 12
 #: Magnetic resonance, and no title of a word in small letters: "MR arthrogram".

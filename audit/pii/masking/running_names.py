@@ -12,7 +12,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, is_product, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, is_known_name, is_product, read_words
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
 from clinaudit.audit.pii.taxonomy import categories
@@ -26,6 +26,7 @@ _SURE_AFTER: Final = pattern("sure_after")
 _BEFORE: Final = pattern("before")
 _AFTER: Final = pattern("after")
 _BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of|team|ward)[ ]$")
+_RELATIVE_BEFORE: Final = words(r"\b(?:${kin}|${close})[ ]$")
 _ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
 _TOKEN: Final = re.compile(r"[^\s,.;:()]+")
 
@@ -183,6 +184,8 @@ def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
 
 
 def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
+    if len(run.words) == 1 and _is_relative(text, run):
+        return True
     if any(map(is_clinical, run.words)) or all(map(_is_other, run.words)) or _is_of_a_score(text, run):
         return False
     if is_eponym(text, run.start, run.end) or is_dosed_drug(text, run.start, run.end):
@@ -215,6 +218,13 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, begin, run.start)
     return is_person and bool(unknown) and not is_given
+
+
+def _is_relative(text: str, run: _Run) -> bool:
+    """Whether a relative is called by a common first name, which may be a brand's: "daughter Yasmin"."""
+    word = run.words[0]
+    before = _RELATIVE_BEFORE.search(text, max(0, run.start - _CHARS), run.start)
+    return before is not None and is_known_name(word) and is_first_name(word) and text[run.end : run.end + 1] not in "'’"
 
 
 def _is_a_firm(text: str, run: _Run, labels: Sequence[EntitySpan]) -> bool:
