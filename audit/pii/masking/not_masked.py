@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
-from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
@@ -107,6 +107,8 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
         return True
     if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
         return True
+    if not has_title and all(map(_ROLES.fullmatch, found)):
+        return True
     if has_title or _IS_SOMEBODY.match(text, end) or _ROLE_AFTER.match(text, end):
         return False
     if is_eponym(text, start, end) or _CLASS.fullmatch(found[-1]) or _PAIR_AND_SCORE.match(text, end):
@@ -134,6 +136,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
     return (
         (is_shorthand and not is_name)
         or any(map(_NO_LONGER.fullmatch, found))
+        or (found[-1].islower() and is_only_a_word(found[-1]) and not any(map(is_sure_name, found)))
         # Towns are in none of the lists of names.
         or all(is_clinical(word) or (of_a_person and is_only_a_word(word)) for word in named)
     )
@@ -149,13 +152,16 @@ def _is_a_product_here(text: str, start: int, end: int, found: Sequence[str]) ->
         return True
     if len(found) == 1 and (is_after_article(text, start, end) or _is_given(text, start, end, found[0])):
         return True
+    if len(found) > 1 and not is_full and (is_product(found[0]) or is_product(" ".join(found[:2]))):
+        return True
+    is_common = found[0].title() in read_words("given_names")
     before = _JOINED_BEFORE.search(text, max(0, start - _CHARS), start)
     after = _JOINED_AFTER.match(text, end)
     return any(
         joined is not None
         and is_product(joined["word"])
         and (joined["compared"] is not None or len(found) == 1)
-        and not (joined["joined"] == " " and is_first_name(found[0]))
+        and not (joined["joined"] in (" ", ", ") and (is_full or is_common))
         for joined in (before, after)
     )
 
@@ -167,6 +173,8 @@ def _is_given(text: str, start: int, end: int, word: str) -> bool:
     return used and not is_common and text[end : end + 4] != " on "
 
 
+#: Who somebody is, and no name: "Consultant, Registrar and Ward Clerk".
+_ROLES: Final = words(r"${carer}|${staff}|${role}|registrar|consultant|clerk|manager|matron|sister|domestic|porter|ward")
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
 _HANDLED: Final = re.compile(
@@ -177,7 +185,7 @@ _USED: Final = pattern("used")
 #: A book, which somebody wrote: of a person it would be what they have that says so.
 _BOOK: Final = re.compile(r"['’]s[ ](?:says|suggests|advises|recommends|warns|lists|gives)\b")
 _JOINS: Final = r"(?P<joined>[ ](?:and|plus)[ ]|[ ]?[+/&][ ]?|(?P<compared>[ ](?:or|vs\.?|versus|rather than|instead of)[ ])%s)"
-_JOINED_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<word>[A-Z][\w'’-]+){_JOINS % '|[ ]'}$")
+_JOINED_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<word>[A-Z][\w'’-]+){_JOINS % '|,?[ ]'}$")
 _JOINED_AFTER: Final = re.compile(rf"{_JOINS % ''}(?P<word>[A-Z][\w'’-]+)")
 
 

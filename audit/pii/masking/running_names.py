@@ -48,13 +48,13 @@ _BETWEEN: Final = re.compile(
 #: "LUND,ADA", "Lund, A.": what follows a last name; before a comma it would be the next field of a row.
 _FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+)\b(?![,/'’-])")
 #: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
-_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
+_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z]\d|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
 _NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
 _GIVEN: Final = pattern("given")
 #: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
 _NOUN_AFTER: Final = re.compile(
-    r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
-    r"|(?P<noun>[a-z]{2,})\b)"
+    r"(?:,[ ][A-Z][\w'’-]+)?(?:[ ](?:and|or)[ ][A-Z][\w'’-]+)?(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
+    r"|(?P<noun>[A-Za-z][a-z]+)\b)"
 )
 _OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
@@ -177,10 +177,15 @@ def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
         del words[0]
     # In capitals the sentence goes on: "GORDON LARKIN FOUND DOWN".
     last = is_first_name if all(word[0].isupper() for word in words) else is_last_name
-    while words and is_plain_word(words[-1][0]) and not last(words[-1][0]):
+    while words and is_plain_word(words[-1][0]) and not last(words[-1][0]) and not _is_after_particle(words):
         del words[-1]
     if words:
         yield _Run(words[0].start(), words[-1].end(), tuple(word[0] for word in words))
+
+
+def _is_after_particle(row: Sequence["re.Match[str]"]) -> bool:
+    """Whether a word in small letters joins the last word of a row to the one before: "Pieter van der Meulen"."""
+    return len(row) > 1 and any(map(str.isalpha, row[-1].string[row[-2].end() : row[-1].start()]))
 
 
 def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
@@ -228,9 +233,10 @@ def _is_relative(text: str, run: _Run) -> bool:
 
 
 def _is_a_firm(text: str, run: _Run, labels: Sequence[EntitySpan]) -> bool:
-    """Whether a model says so of a word that the lists know as a name: a product ("Honda"), unless somebody is there."""
+    """Whether a model says so of a word that is a last name alone: a product ("Honda"), unless a place is meant."""
     is_place = _BEFORE_PLACE.search(text, max(0, run.start - _CHARS), run.start) is not None
-    return bool(labels) and not is_place and all(categories()[span.category].type == "ORG" for span in labels)
+    of_firms = bool(labels) and all(categories()[span.category].type == "ORG" for span in labels)
+    return of_firms and not is_place and not is_first_name(run.words[0]) and text[run.start - 1 : run.start] != "/"
 
 
 def _is_of_a_thing(text: str, run: _Run) -> bool:
@@ -245,7 +251,10 @@ def _is_of_a_thing(text: str, run: _Run) -> bool:
         return False
     if after["short"]:
         return True
-    noun = after["noun"]
+    # "Oxford Hip Score": what was cut off as a word is one.
+    if after["noun"][0].isupper() and _BEFORE_PLACE.search(text, max(0, run.start - _CHARS), run.start):
+        return False
+    noun = after["noun"].lower()
     return is_plain_word(noun) and not _OF_SOMEBODY.fullmatch(noun)
 
 
@@ -302,8 +311,8 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     found = _TOKEN.findall(text, span.start, span.end)
     if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
         return None
-    if len(found) > 1 and found[-1].isdecimal() and not is_plain_word(found[0]):
-        # "Bristol 6", and not "Apt 6".
+    if "+" in found or (len(found) > 1 and found[-1].isdecimal() and not is_plain_word(found[0])):
+        # "McCoy + Bougie", and "Bristol 6", but not "Apt 6".
         return None
     begin = max(0, span.start - _CHARS)
     if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
