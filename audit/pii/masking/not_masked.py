@@ -116,7 +116,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
     is_relative = _RELATIVE.search(text, max(0, start - _CHARS), start) is not None
     if len(found) > 1 and is_allowed(text[start:end]) and not is_relative:
         return True
-    if not is_relative and _is_a_product_here(text, start, end, found):
+    if of_a_person and not is_relative and _is_a_product_here(text, start, end, found):
         return True
     if _OF_A_THING.search(text, max(0, start - _CHARS), start):
         return True
@@ -143,7 +143,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
 
 
 def _is_a_product_here(text: str, start: int, end: int, found: Sequence[str]) -> bool:
-    """Whether what stands beside says that a thing is meant: "Quex placed.", "Quex and Humira", "Quex's says", "Exelon Quex".
+    """Whether what stands beside says that a thing is meant: "Quex placed.", "Quex and Humira", "Exelon Quex".
 
     Beside a first name with another word it takes what nobody is compared with: "Ada Lund or Humira".
     """
@@ -174,7 +174,9 @@ def _is_given(text: str, start: int, end: int, word: str) -> bool:
 
 
 #: Who somebody is, and no name: "Consultant, Registrar and Ward Clerk".
-_ROLES: Final = words(r"${carer}|${staff}|${role}|registrar|consultant|clerk|manager|matron|sister|domestic|porter|ward")
+_ROLES: Final = words(
+    r"${carer}|${staff}|${role}|registrar|consultant|clerk|manager|matron|sister|domestic|porter|ward"
+)
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
 _HANDLED: Final = re.compile(
@@ -184,7 +186,9 @@ _HANDLED: Final = re.compile(
 _USED: Final = pattern("used")
 #: A book, which somebody wrote: of a person it would be what they have that says so.
 _BOOK: Final = re.compile(r"['’]s[ ](?:says|suggests|advises|recommends|warns|lists|gives)\b")
-_JOINS: Final = r"(?P<joined>[ ](?:and|plus)[ ]|[ ]?[+/&][ ]?|(?P<compared>[ ](?:or|vs\.?|versus|rather than|instead of)[ ])%s)"
+_JOINS: Final = (
+    r"(?P<joined>[ ](?:and|plus)[ ]|[ ]?[+/&][ ]?|(?P<compared>[ ](?:or|vs\.?|versus|rather than|instead of)[ ])%s)"
+)
 _JOINED_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<word>[A-Z][\w'’-]+){_JOINS % '|,?[ ]'}$")
 _JOINED_AFTER: Final = re.compile(rf"{_JOINS % ''}(?P<word>[A-Z][\w'’-]+)")
 

@@ -12,7 +12,14 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, is_known_name, is_product, read_words
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_allowed,
+    is_dosed_drug,
+    is_eponym,
+    is_known_name,
+    is_product,
+    read_words,
+)
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
 from clinaudit.audit.pii.taxonomy import categories
@@ -229,7 +236,9 @@ def _is_relative(text: str, run: _Run) -> bool:
     """Whether a relative is called by a common first name, which may be a brand's: "daughter Yasmin"."""
     word = run.words[0]
     before = _RELATIVE_BEFORE.search(text, max(0, run.start - _CHARS), run.start)
-    return before is not None and is_known_name(word) and is_first_name(word) and text[run.end : run.end + 1] not in "'’"
+    return (
+        before is not None and is_known_name(word) and is_first_name(word) and text[run.end : run.end + 1] not in "'’"
+    )
 
 
 def _is_a_firm(text: str, run: _Run, labels: Sequence[EntitySpan]) -> bool:
