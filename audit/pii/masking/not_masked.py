@@ -47,7 +47,8 @@ def pattern(name: str) -> re.Pattern[str]:
 
 #: After these a clinical word is somebody's name: "Mr. Lyme".
 _TITLE: Final = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|Herr|Frau|Mme)\.?(?: (?:med|dent|phil)\.)? $",
+    r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|"
+    r"Herr|Frau|Mme)\.?(?: (?:med|dent|phil)\.)? $",
     re.IGNORECASE,
 )
 _TITLE_CHARS: Final = 12
@@ -180,8 +181,8 @@ _ROLES: Final = words(
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
 _HANDLED: Final = re.compile(
-    r"[ ](?:(?:was|is|were|are)[ ])?(?:removed|inserted|placed|deployed|implanted|exchanged|replaced|interrogated|applied|flushed"
-    r"|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)(?=[ ]?(?:[.,;:)\n]|$))"
+    r"[ ](?:(?:was|is|were|are)[ ])?(?:removed|inserted|placed|deployed|implanted|exchanged|replaced|interrogated"
+    r"|applied|flushed|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)(?=[ ]?(?:[.,;:)\n]|$))"
 )
 _USED: Final = pattern("used")
 #: A book, which somebody wrote: of a person it would be what they have that says so.

@@ -60,7 +60,8 @@ _NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
 _GIVEN: Final = pattern("given")
 #: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
 _NOUN_AFTER: Final = re.compile(
-    r"(?:,[ ][A-Z][\w'’-]+)?(?:[ ](?:and|or)[ ][A-Z][\w'’-]+)?(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
+    r"(?:,[ ][A-Z][\w'’-]+)?(?:[ ](?:and|or)[ ][A-Z][\w'’-]+)?(?:['’]s)?[ ]"
+    r"(?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
     r"|(?P<noun>[A-Za-z][a-z]+)\b)"
 )
 _OF_SOMEBODY: Final = pattern("of_somebody")
