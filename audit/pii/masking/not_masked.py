@@ -182,7 +182,8 @@ _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team"
 #: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
 _HANDLED: Final = re.compile(
     r"[ ](?:(?:was|is|were|are)[ ])?(?:removed|inserted|placed|deployed|implanted|exchanged|replaced|interrogated"
-    r"|applied|flushed|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)(?=[ ]?(?:[.,;:)\n]|$))"
+    r"|applied|flushed|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)"
+    r"(?=[ ]?(?:[.,;:)\n]|$))"
 )
 _USED: Final = pattern("used")
 #: A book, which somebody wrote: of a person it would be what they have that says so.
