@@ -142,7 +142,8 @@ def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterato
 def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
     for group, written in match.groupdict().items():
         start, end = begin + match.start(group), begin + match.end(group)
-        if written and group.startswith("sex"):
+        # Of the P:F ratio F is oxygen.
+        if written and group.startswith("sex") and match.string[: match.start(group)][-2:] != "P:":
             yield EntitySpan(start, end, "gender", "banners")
         elif written and group.startswith("age") and int(written) <= OLDEST:
             yield EntitySpan(start, end, "age_over_89" if int(written) > OLDEST_PLAIN_AGE else "age", "banners")

@@ -50,7 +50,13 @@ _DOSE: Final = re.compile(
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    return frozenset(map(fold_words, (*read_words("allowed_terms"), *read_words("organisms"), *drug_words())))
+    lists = ("allowed_terms", "brands", "organisms")
+    return frozenset(map(fold_words, (*drug_words(), *(term for name in lists for term in read_words(name)))))
+
+
+@cache
+def _brands() -> frozenset[str]:
+    return frozenset(map(fold_words, read_words("brands")))
 
 
 @lru_cache(maxsize=100_000)
@@ -84,15 +90,22 @@ def is_drug(word: str) -> bool:
     return fold_words(word) in drug_words() or _DRUG_STEM.fullmatch(word.lower()) is not None
 
 
+def is_product(word: str) -> bool:
+    """Whether a word is a drug or a brand, and the name of nobody."""
+    return not is_known_name(word) and (is_drug(word) or fold_words(word) in _brands())
+
+
 def is_dosed_drug(text: str, start: int, end: int) -> bool:
     """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
     last = text[start:end].rpartition(" ")[2].lower()
     return _DRUG_STEM.fullmatch(last) is not None and _DOSE.match(text, end) is not None
 
 
-#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's.
+#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's; in German too.
 _AFTER_ARTICLE: Final = re.compile(
-    r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new)[ \t\n]{1,2}$", re.IGNORECASE
+    r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new"
+    r"|dem|das|eine[nmr]?|keine?|im|zum|zur|beim)[ \t\n]{1,2}$",
+    re.IGNORECASE,
 )
 _FAMILY: Final = re.compile(
     r"(?:['’]s?)?[ \t\n]{1,2}(?:family|household|home|residence|twins|boys?|girls?|kids)\b", re.IGNORECASE
@@ -122,7 +135,7 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     In small letters it is none where it is a word of the language or of medicine, or stands after an article.
     """
     written = text[start:end]
-    after_article = _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) and not _FAMILY.match(text, end)
+    after_article = is_after_article(text, start, end)
     if written[0].islower():
         return not after_article and not is_word(written)
     joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
@@ -130,6 +143,11 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     if is_eponym(text, start, end) or ("-" in whole and is_allowed(whole)):
         return False
     return not (is_allowed(written) and (after_article or _OF_A_DEVICE.match(text, end)))
+
+
+def is_after_article(text: str, start: int, end: int) -> bool:
+    """Whether a word is no name since an article stands before it: "the Holter", and not "the Lund family"."""
+    return _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) is not None and not _FAMILY.match(text, end)
 
 
 def without_labels(text: str, start: int, end: int) -> int:
@@ -281,9 +299,10 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     is_one = " " not in written
     is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
     if follows and (
-        {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
+        (is_pair and follows == "chart")
+        or {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
         or (is_one and _FINDING.fullmatch(follows) is not None)
-        or is_allowed(f"{written} {follows}")
+        or any(is_allowed(f"{written} {word}") for word in {follows, *(after[0] if after else "").split()[:1]})
         or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True

@@ -202,6 +202,7 @@ _SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
 _BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
 #: A line that ends within a sentence: no label, no heading and no item begins the next one.
 _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
+_HEADER: Final = re.compile(r"(?:from|to|b?cc|sent|subject|reply-to)[ ]?:", re.IGNORECASE)
 #: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
 _GLUED: Final = re.compile(
     r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
@@ -250,8 +251,10 @@ def _apart(text: str) -> Iterator[Edit]:
 
 
 def _run_on(text: str) -> Iterator[Edit]:
-    """Yield the line ends within a sentence, to be blanks."""
-    return ((*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(text))
+    """Yield the line ends within a sentence, to be blanks; a header of mail ends with its line."""
+    for found in _LINE_END.finditer(text):
+        if text[found.start() - 1] == "," or not _HEADER.match(text, text.rfind("\n", 0, found.start()) + 1):
+            yield *found.span(), [(" ", found.start(), found.start() + 1)]
 
 
 #: How many readings of a part are kept: one has a few long ones, and some short ones where it is hard to read.
