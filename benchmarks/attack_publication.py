@@ -18,9 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.exports.estimates_csv import read_csv
+from clinaudit.reports.estimates.frame import METRICS, Estimates, Row
+from clinaudit.reports.exports import read_csv
 
 #: Beyond any count.
 MANY = 10**6

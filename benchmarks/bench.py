@@ -27,12 +27,12 @@ import psutil
 from scale import write_corpus
 
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
-from clinaudit.audit.measures.memorization.patient_count import count_patients
+from clinaudit.audit.measures.memorization.patient_specificity import count_patients
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import find_matches
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.cluster import LocalRunner
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.note_texts import PackedTexts
+from clinaudit.priors.corpus.patient import PackedTexts
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

@@ -26,11 +26,10 @@ from pathlib import Path
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
-from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_test
-from clinaudit.audit.unlearning.certificate.patient_figures import read_audit_figures
+from clinaudit.audit.unlearning.certificate.patient_figures import RunEvidence, read_audit_figures
 from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import train_again

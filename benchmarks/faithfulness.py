@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 
 from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
-from clinaudit.audit.unlearning.evaluation.result_files import FIGURES_FILE
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.audit.unlearning.evaluation.evaluate import FIGURES_FILE
+from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import FIGURES, KINDS
 
 METRICS = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es", "te", "afe")

@@ -54,7 +54,7 @@ LEFT_IN_STAGE = (0, 20 << 10)
 #: Sizes of shards in these runs, which change no result.
 MEASURES = "clinaudit.audit.measures.memorization."
 SHARDS = {
-    (f"{MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
+    (f"{MEASURES}stage", "SHARD_CHARS"): 1 << 13,
     (f"{MEASURES}other_patients", "OWNERS_AT_A_TIME"): 8,
     (f"{MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 13,

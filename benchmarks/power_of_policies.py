@@ -2,7 +2,7 @@
 
     python benchmarks/power_of_policies.py [--audits 400] [--policy default] [--forms text chat] [--seed 0]
 
-The gate decides drawn runs (audit/results/gate/drawn_runs.py): patients of whom a leak, or chance, gives something, at
+The gate decides drawn runs (audit/results/gate/power.py): patients of whom a leak, or chance, gives something, at
 each of six tiers anew. A leak fills 70% of an answer, chance 25%. Half of the mentions of a diagnosis state it.
 """
 
@@ -12,10 +12,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clinaudit.audit.results.gate.drawn_runs import Design, Model, leak_of_two_diagnoses, panel_ids
 from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy, load_policy
-from clinaudit.audit.results.gate.power import rates_of_diagnoses, simulate
-from clinaudit.reports.schema.verdict import Status
+from clinaudit.audit.results.gate.power import (
+    Design,
+    Model,
+    leak_of_two_diagnoses,
+    panel_ids,
+    rates_of_diagnoses,
+    simulate,
+)
+from clinaudit.reports.schema.run_results import Status
 
 TIER = {"encounter": 0.2}
 #: Each of a leak at one tier.

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.note import TermFinder
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: Texts whose words are kept, and texts whose terms are, by list: notes are asked for one diagnosis after the other.
 _MOST_TEXTS, _MOST_FOUND = 64, 1024

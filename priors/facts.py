@@ -17,12 +17,10 @@ from clinaudit.priors.introduction import age_in_prose, find_introduction, read_
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
-from clinaudit.templates.markup import is_tag
 from clinaudit.templates.note import LaidOutNote, NoteReader, original_offsets
 from clinaudit.templates.note_fields import FoundField, Heading
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.shown_text import show
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span, is_tag, show
 
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(

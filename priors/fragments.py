@@ -12,13 +12,11 @@ from functools import cache
 from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.renderings import Message
-from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
-from clinaudit.templates.learning.known_words import known_words
-from clinaudit.templates.names import known_as
+from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Message, Tier
+from clinaudit.templates.header_styles import known_as
+from clinaudit.templates.learning.labels import known_words
 from clinaudit.templates.note_fields import Heading
-from clinaudit.templates.shown_text import show_in_place
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span, show_in_place
 
 #: Characters of a chief complaint: with more of them it is no complaint alone.
 LONGEST_COMPLAINT: Final = 200

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 _SEX: Final = r"(?P<sex>(?<!\w)(?i:female|woman|lady|girl|male|man|gentleman|boy)(?![\w'’-])|[FM](?![\w'’°/-]))"
 _OLD: Final = r"(?i:[ -]?y\.?[ /]?o\b\.?|[\s-]?(?:years?|yrs?|y|(?P<younger>months?|weeks?|days?))[\s-]+old\b)"

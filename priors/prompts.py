@@ -12,9 +12,8 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete
-from clinaudit.priors.renderings import Form, Message, Model, ProbedTiers, RenderChat, converse
-from clinaudit.priors.tiers import HISTORY, Fact, Tier
-from clinaudit.templates.names import DEFAULT_LABELS
+from clinaudit.priors.tiers import HISTORY, Fact, Form, Message, Model, ProbedTiers, RenderChat, Tier, converse
+from clinaudit.templates.header_styles import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).

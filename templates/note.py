@@ -15,13 +15,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from clinaudit.templates.header_styles import alternatives
-from clinaudit.templates.markup import plain_blanks
-from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
+from clinaudit.templates.header_styles import NO_LAYOUT, PREAMBLE, alternatives
 from clinaudit.templates.note_fields import FieldFinder, FoundField, FoundFields, Heading, HeadingReader
 from clinaudit.templates.profile import Layout, NoteProfile
-from clinaudit.templates.shown_text import ShownText, show
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import ShownText, Span, plain_blanks, show
 
 
 class Section(NamedTuple):

@@ -12,11 +12,17 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from clinaudit.templates.dates import without_birth, without_time
-from clinaudit.templates.header_styles import HeaderFinder, alternatives, find_unlisted
-from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
-from clinaudit.templates.profile import Layout, NoteProfile
-from clinaudit.templates.profile_problems import PositionTable
-from clinaudit.templates.spans import Span
+from clinaudit.templates.header_styles import (
+    BANNER_FACTS,
+    LABEL_END,
+    UNASSIGNED,
+    HeaderFinder,
+    alternatives,
+    find_unlisted,
+    known_as,
+)
+from clinaudit.templates.profile import Layout, NoteProfile, PositionTable
+from clinaudit.templates.shown_text import Span
 
 
 class Heading(NamedTuple):

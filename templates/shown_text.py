@@ -2,13 +2,144 @@
 
 Headers and facts are looked for in this text; spans are those of the note as it stands. Owns also what keeps even a
 reader of it from finding lines: breaks that are written out.
+
+What stands in notes beside plain words: RTF and HTML, blanks of Unicode, and tags of de-identification.
+
+A fact that is a tag is known to nobody, so that no prompt may count on it. Surrogates that look like real values ("Ada
+Lund" for another name) cannot be distinguished from these, and are read as values.
+
+Half-open spans and their algebra.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from clinaudit.templates.markup import plain_blanks
+#: The option that reads them (docs/importing.md, "A CSV of your own").
+HOW_TO_READ = (
+    "plain_text = true in the column map of clinaudit import csv reads RTF, HTML and HL7 escapes as the text that they "
+    "show; other forms must be decoded before an import"
+)
+#: Attributes as they are written, so that `p<a then q>b` is no tag: `class=x`, `width="5"`, and those without a value.
+_ATTRIBUTES = (
+    r"(?:\s+(?:[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)"
+    r"|nowrap|noshade|border|compact|hidden|reversed|sortable))*\s*/?"
+)
+#: Browsers read a stray end of it as a line break, too.
+BREAK = re.compile(rf"</?br{_ATTRIBUTES}>", re.IGNORECASE)
+_SPAN = re.compile(rf"<span{_ATTRIBUTES}>", re.IGNORECASE)
+#: Tags that say where lines begin and end, so that line breaks beside them mean nothing.
+BLOCK_TAG: Final = re.compile(
+    r"<!doctype html(?:\s[^<>]*)?>"
+    rf"|<(?:html|head|body|div|p|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote){_ATTRIBUTES}>",
+    re.IGNORECASE,
+)
+#: Tags that change how words look and not where they stand.
+INLINE_TAG: Final = re.compile(
+    rf"</?(?:b|i|u|s|em|strong|font|small|big|sup|sub|tt|code|a|img){_ATTRIBUTES}>", re.IGNORECASE
+)
+_ENTITY = re.compile(
+    r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"
+)
+#: Escapes of HL7 version 2 (chapter 2.7), as group 1: line breaks, the separators, and highlighting. Or else a path of
+#: Windows, whose folders are no escapes: `D:\S\note`.
+HL7_ESCAPES: Final = re.compile(
+    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
+)
+HL7_FORM: Final = r"HL7 escapes (\.br\)"
+#: No note, but what a note is packed in: letters without a blank between them.
+BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+_LEAST_PACKED_CHARS = 40
+#: What other programs write for characters (RFC 2045, RFC 3986), where it stands more than once.
+_ENCODED = {
+    "quoted-printable": re.compile(r"=(?:3D|0D=0A|C[23]=[89AB][0-9A-F]|E2=80=)|=\r?\n"),
+    "percent-encoded": re.compile(r"%(?:20|0A|0D|3A|2C|C[23]%|E2%)"),
+}
+_RTF_WORDS = re.compile(r"\\(?:par|pard|plain|tab|cf\d+|fs\d+|b0|ulnone)\b")
+
+
+def form_of(text: str) -> str | None:
+    r"""Return what a text is that is not plain, or of what it holds signs; None where it is plain.
+
+    `RTF`, `pieces of RTF`, `HTML` (blocks of text), `XML`, `base64`, `quoted-printable`, `percent-encoded`,
+    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`).
+    """
+    begin = text.lstrip("\ufeff \t\r\n")
+    if begin.startswith("{\\rtf"):
+        return "RTF"
+    if BLOCK_TAG.search(text) or _SPAN.search(text):
+        return "HTML"
+    if begin.startswith(("<?xml", "<ClinicalDocument")):
+        return "XML"
+    if len(_RTF_WORDS.findall(text)) > 1:
+        return "pieces of RTF"
+    if len(begin) >= _LEAST_PACKED_CHARS and BASE64.fullmatch(begin.rstrip()):
+        return "base64"
+    for name, signs in _ENCODED.items():
+        if len(signs.findall(text)) > 1:
+            return name
+    if any(escape[1] for escape in HL7_ESCAPES.finditer(text)):
+        return HL7_FORM
+    if BREAK.search(text):
+        return "<br>"
+    return "HTML signs" if INLINE_TAG.search(text) or _ENTITY.search(text) else None
+
+
+#: Unicode's space separators (Zs) besides U+0020: the no-break space of web forms, figure, thin and narrow spaces.
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+
+
+def plain_blanks(text: str) -> str:
+    """Return a text of the same length in which every space is U+0020; tabs and line breaks stay."""
+    return text if text.isascii() else _SPACES.sub(" ", text)
+
+
+#: What a tagger of named entities calls them, in capitals; lab flags such as <LOW> are none.
+_KINDS: Final = (
+    r"(?:(?:LAST|FIRST|FULL|PATIENT|DOCTOR|PROVIDER|HOSPITAL)[_ ]?)*"
+    r"(?:NAME|PATIENT|PERSON|PER|DOCTOR|PROVIDER|HOSPITAL|ORGANIZATION|ORG|LOCATION|LOC|ADDRESS|CITY|DATE|DOB|AGE|PHONE"
+    r"|EMAIL|MRN|ID|SSN|ZIP|REDACTED|REMOVED|DEIDENTIFIED|PHI)(?:[_: ]{0,2}[0-9]{1,6})?"
+)
+#: By style, as reports name it: how the tag is written.
+STYLES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {
+        # MIMIC-II and III, and the i2b2 challenges after them: [**Known lastname 123**], [**2118-6-2**].
+        "[** **]": re.compile(r"\[\*\*[^\]\n]{0,80}?\*\*\]"),
+        # MIMIC-IV-Note.
+        "___": re.compile(r"(?<!\w)_{3,}(?!\w)"),
+        "<NAME>": re.compile(rf"<{_KINDS}>"),
+        "[NAME]": re.compile(rf"\[{_KINDS}\]"),
+        # De-ID: **NAME[AAA, BBB], **DATE[Jan 1 2007].
+        "**NAME[ ]": re.compile(r"\*\*[A-Z][A-Z-]{1,30}\[[^\]\n]{0,60}\]"),
+        "XXXX": re.compile(r"(?<!\w)X{4,}(?!\w)"),
+    }
+)
+_ANY: Final = re.compile("|".join(f"(?:{style.pattern})" for style in STYLES.values()))
+_LABEL: Final = re.compile(r"\b[A-Za-z]\w*(?:[ \t]\w+){0,3}:")
+#: What may stand beside a tag without telling anything.
+_TITLES: Final = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "md", "do", "np", "pa", "rn", "jr", "sr", "of", "and", "at"}
+)
+
+
+def is_tag(value: str) -> bool:
+    """Whether a value holds a tag, and beside tags, titles and labels ("Unit No:") no word and no number."""
+    rest, tags = _ANY.subn(" ", value)
+    return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", _LABEL.sub(" ", rest).lower()))
+
+
+def said_in(text: str) -> str:
+    """Return the words and numbers of a text without its tags: two texts that differ in nothing else say the same."""
+    return " ".join(re.findall(r"[^\W_]+", _ANY.sub(" ", text).casefold()))
+
+
+def find_styles(text: str) -> set[str]:
+    """Return the styles of which a tag stands in the text."""
+    if _ANY.search(text) is None:
+        return set()
+    return {name for name, style in STYLES.items() if style.search(text) is not None}
+
 
 #: Format characters of Unicode (Cf) that show nothing, variation selectors, and control codes but tab and breaks: the
 #: zero-width space of web forms, the mark of byte order, marks of direction, the soft hyphen.
@@ -74,3 +205,18 @@ def unbroken_form(text: str) -> str | None:
             return f"line breaks written as {name}"
     shown = show(text).text.strip()
     return "no line breaks" if len(shown) > _LONGEST_LINE and "\n" not in shown else None
+
+
+class Span(NamedTuple):
+    """Positions `start <= i < end`; the name that holds a span says the unit (characters or tokens)."""
+
+    start: int
+    end: int
+
+    def overlaps(self, other: "Span") -> bool:
+        """Whether both share at least one position (touching is not overlapping)."""
+        return self.start < other.end and other.start < self.end
+
+    def at(self, offsets: Sequence[int]) -> "Span":
+        """Return this span in another text: position i of this one is `offsets[i]` there."""
+        return Span(offsets[self.start], offsets[self.end])

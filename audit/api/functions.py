@@ -16,13 +16,12 @@ from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Results:
         return cls(report.results.verdict, report.estimates.frame, report.results)
 
     def _repr_html_(self) -> str:
-        from clinaudit.reports.terminal.verdict import report_text
+        from clinaudit.reports.terminal import report_text
 
         return _preformatted(report_text(RunReport(self.results, Estimates(self.estimates), {})))
 
@@ -105,8 +104,7 @@ def load_results(run: str | Path, *, exact: bool = False) -> Results:
 
     Raises `IntegrityError` where a file or the verdict was changed, `BadInputError` where the evidence was purged.
     """
-    from clinaudit.audit.results.publication.published_files import PAGES, read_exact, read_published
-    from clinaudit.audit.results.publication.run_verdict import require_concluded
+    from clinaudit.audit.results.publication.published_files import PAGES, read_exact, read_published, require_concluded
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))

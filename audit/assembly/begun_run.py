@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.measures.population.description import list_people
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.measures.population import list_people
+from clinaudit.audit.runtime.cluster import ShardRunner, open_runner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.runtime.console.progress import Expected, Progress
+from clinaudit.audit.runtime.console import Expected, Progress
 from clinaudit.audit.runtime.model.engines.memory import free_main_memory
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.settings import ReadingOptions

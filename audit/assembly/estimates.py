@@ -10,25 +10,23 @@ from pathlib import Path
 import polars as pl
 
 from clinaudit.audit.measures.cohorts.estimates import estimate_cohorts
-from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
+from clinaudit.audit.measures.disclosure import estimate_disclosure
 from clinaudit.audit.measures.everyday.estimates import estimate_everyday
 from clinaudit.audit.measures.extraction import estimate_queries
-from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
-from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.generation.estimates import Tables, estimate_completeness, estimate_prompts
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.membership import estimate_membership
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
-from clinaudit.audit.measures.population.estimates import (
+from clinaudit.audit.measures.population import (
     estimate_overlap,
     estimate_population,
     estimate_subgroups,
     estimate_uniqueness,
 )
-from clinaudit.audit.pii.estimates import estimate_identifiers
+from clinaudit.audit.pii.stage import estimate_identifiers
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.audit.statistics.estimates import add_differences
-from clinaudit.reports.estimates.frame import Estimates, one_table
-from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.frame import METRICS, Estimates, one_table
 
 
 def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | None = None) -> pl.DataFrame:

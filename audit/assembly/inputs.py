@@ -16,14 +16,13 @@ from clinaudit.audit.measures.judge.stage import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy
-from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
-from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.cluster import require_secure_settings
+from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_usable_options
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
-from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory, sha256_of
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, StorageError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -32,9 +31,8 @@ from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import ProbedTiers, PromptForm
-from clinaudit.reports.schema.run_results import TrainingLoss
-from clinaudit.reports.schema.verdict import Narrowing
+from clinaudit.priors.tiers import ProbedTiers, PromptForm
+from clinaudit.reports.schema.run_results import Narrowing, TrainingLoss
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file

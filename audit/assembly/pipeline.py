@@ -21,11 +21,25 @@ from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs, read_unchanged
-from clinaudit.audit.assembly.results import describe_results, find_fit_caveats, list_attacks
-from clinaudit.audit.assembly.run_record import describe_run, fingerprint, hidden_digest, named_patients, rules_digest
-from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
-from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
-from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.assembly.results import (
+    describe_results,
+    describe_run,
+    find_fit_caveats,
+    fingerprint,
+    hidden_digest,
+    list_attacks,
+    named_patients,
+    rules_digest,
+)
+from clinaudit.audit.assembly.scored import (
+    NOT_ASKED_FOR,
+    ask_models,
+    begin_self_test,
+    measure_scored,
+    plan_scores,
+    self_test_caveats,
+)
+from clinaudit.audit.measures.cohorts.cohort import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.everyday.tasks import plan_tasks
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
@@ -39,7 +53,7 @@ from clinaudit.audit.measures.judge.scoring import score_judge
 from clinaudit.audit.measures.judge.stage import Ledger, cache_answers, judge_generations, make_inquiries, write_usage
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import (
+from clinaudit.audit.measures.population import (
     count_sharing,
     describe_patients,
     find_long_notes,
@@ -48,24 +62,23 @@ from clinaudit.audit.measures.population.description import (
 )
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
+from clinaudit.audit.preview.fit import read_all_facts, read_facts_in_shards
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.runtime.cluster.ray_runner import require_secure_settings
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import require_secure_settings
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.directory import library_versions, scratch_directory
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AnalyzeSettings, AuditSettings, ReadingOptions
-from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, pool_size
+from clinaudit.audit.statistics.estimates import FEWEST_IN_POOL, SPLITS, pool_size
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
-from clinaudit.priors.renderings import Role
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.tiers import TIER_IDS, Role
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import IdentifierFacts, RunReport, RunResults, Settings

@@ -2,8 +2,12 @@
 
 Every target's notes are scored, with `--score-all` every train patient's, and those of the patients whom the site named
 besides, who are in no figure; with everybody they are in those of membership.
+
+The self-test in an audit: on which texts, once a run, and what the report says of it (methods, section 1).
 """
 
+import json
+import random
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -18,9 +22,12 @@ from clinaudit.audit.measures.generation.stage import generate
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
-from clinaudit.audit.runtime.model.self_test import longest_tested
+from clinaudit.audit.runtime.console import warn
+from clinaudit.audit.runtime.model.audited_model import CONTROL_IDENTITY, ENGINE_IDENTITY, AuditedModel, EngineInUse
+from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest, longest_tested
+from clinaudit.audit.runtime.run.directory import write_atomically
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
@@ -94,3 +101,54 @@ def measure_scored(
         "membership": membership,
         "blind_baseline": measure_blind_baseline(membership, inputs.corpus, seed=settings.seed, progress=progress),
     }
+
+
+#: The setting of a run that holds what its self-test named; a resumed run is not tested again.
+_PASSED: Final = "self-test"
+#: What the self-test states, with figures of the notes.
+_FILE: Final = "self_test.json"
+
+
+def begin_self_test(inputs: AuditInputs, run: BegunRun) -> Callable[[EngineInUse], None] | None:
+    """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
+
+    None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
+    """
+    if inputs.settings.skip_self_test or _PASSED in run.store.settings():
+        return None
+    settings = inputs.settings
+    texts = _choose_texts(inputs.corpus, settings.seed)
+    test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score)
+    with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
+        test.run_before_loading()
+        advance(1)
+
+    def ask(engine: EngineInUse) -> None:
+        test(engine)
+        named = list(dict.fromkeys(test.named))
+        for sentence in named:
+            warn(f"warning: self-test: {sentence}")
+        stated = {"named": named, "stated": test.stated}
+        write_atomically(run.directory.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
+        run.store.bind_settings({_PASSED: named})
+
+    return ask
+
+
+def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:
+    """Return what the report says of the self-test; nothing where all was alike."""
+    named: list[str] | None = store.settings().get(_PASSED)
+    if named is not None:
+        return named
+    option = " (--skip-self-test)" if inputs.settings.skip_self_test else ""
+    return [
+        f"The self-test of the model was left out{option}: nothing shows that the engine decodes the model that was "
+        "given, with its own tokenizer. A model that is read wrongly looks as if it knew nothing."
+    ]
+
+
+def _choose_texts(corpus: Corpus, seed: int) -> list[str]:
+    """Return a note each of some patients, by chance."""
+    patients = sorted(corpus.patients)
+    chosen = random.Random(seed).sample(patients, min(TEXTS, len(patients)))
+    return [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]

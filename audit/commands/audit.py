@@ -15,7 +15,7 @@ from clinaudit.audit.commands.options import (
     with_options,
 )
 from clinaudit.audit.commands.show import say_summary
-from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.console import say
 from clinaudit.audit.runtime.settings import (
     AnalyzeSettings,
     AuditSettings,

@@ -14,8 +14,7 @@ from clinaudit.audit.commands.options import (
     value_option,
     with_options,
 )
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
+from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
@@ -78,10 +77,10 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
-    from clinaudit.audit.preview.profile_fit import Kind
+    from clinaudit.audit.preview.fit import Kind
     from clinaudit.audit.preview.survey import survey_corpus, write_prompts
     from clinaudit.audit.results.gate.policy import Guards, load_policy
-    from clinaudit.audit.runtime.run.durable_files import require_writable
+    from clinaudit.audit.runtime.run.directory import require_writable
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:
@@ -170,9 +169,9 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.measures.judge.stage import count_reasons
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
-    from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
+    from clinaudit.audit.runtime.run.directory import remove_sqlite, require_writable, write_atomically
     from clinaudit.reports.estimates.frame import Estimates
-    from clinaudit.reports.terminal.judge import judge_text
+    from clinaudit.reports.terminal import judge_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)

@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
-from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.console import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
+from clinaudit.reports.schema.certificate import EXIT_STATUS, Trigger
 
 #: Options that say more of a certificate.
 _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model", "retrained")
@@ -77,13 +77,12 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
     """
-    from clinaudit.audit.results.comparison.comparison import compare_runs
-    from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
+    from clinaudit.audit.results.comparison.comparison import compare_runs, prepare_directory, write_comparison
     from clinaudit.audit.results.comparison.run_pair import open_pair, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Given, certify_runs
     from clinaudit.priors.corpus.patient import read_patient_list
-    from clinaudit.reports.pages.comparison import comparison_json
-    from clinaudit.reports.terminal.comparison import comparison_text
+    from clinaudit.reports.pages.certificate import comparison_json
+    from clinaudit.reports.terminal import comparison_text
 
     _require_options_that_fit(options)
     forgotten = options["forgotten"]

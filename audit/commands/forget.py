@@ -9,12 +9,12 @@ import click
 
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.commands.unlearn import RATE, STEP
-from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.console import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
+from clinaudit.reports.schema.certificate import EXIT_STATUS, Trigger
 
 if TYPE_CHECKING:
-    from clinaudit.audit.requests.forget import MadeElsewhere, TrainedHere
+    from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
 
 #: LoRA's factors begin at nothing, and bear a rate ten times that of all parameters [choice].
 _LORA_RATE: Final = 2e-4
@@ -70,10 +70,10 @@ def forget(**options: Any) -> int:
       clinaudit forget model/ corpus/ ids.txt --base-model base/ --out request-7/
       clinaudit forget model/ corpus/ ids.txt --new-model new/ --training-record record.json --out request-7/
     """
-    from clinaudit.audit.requests.forget import CERTIFICATE, ForgetRequest
-    from clinaudit.audit.requests.forget import forget as fulfil
+    from clinaudit.audit.deletion_requests import CERTIFICATE, ForgetRequest
+    from clinaudit.audit.deletion_requests import forget as fulfil
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
-    from clinaudit.reports.terminal.certificate import certificate_text
+    from clinaudit.reports.terminal import certificate_text
 
     new = _new_model(options)
     out: Path = options["out"]
@@ -91,7 +91,7 @@ def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
 
     Raises `UsageError` for those that do not go together.
     """
-    from clinaudit.audit.requests.forget import MadeElsewhere, TrainedHere
+    from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
     from clinaudit.audit.runtime.model.adapter import is_adapter
     from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
 

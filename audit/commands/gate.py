@@ -7,7 +7,7 @@ import click
 from clinaudit.audit.commands.options import PATH, policy_option
 from clinaudit.audit.commands.show import say_rules
 from clinaudit.audit.runtime.choices import SHIPPED
-from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.console import say
 from clinaudit.errors import BadInputError
 
 
@@ -31,10 +31,9 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, as_json: bool, q
       clinaudit gate run/ --policy strict
     """
     from clinaudit.audit.results.gate.verdict import EXIT_STATUS
-    from clinaudit.audit.results.publication.published_files import read_exact, read_published
-    from clinaudit.audit.results.publication.run_verdict import find_verdict
+    from clinaudit.audit.results.publication.published_files import find_verdict, read_exact, read_published
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
-    from clinaudit.reports.exports.verdict_files import verdict_json
+    from clinaudit.reports.exports import verdict_json
 
     finished = require_finished_run(run_directory)
     verify(finished)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.console import Progress, say_of_finished_work
 from clinaudit.audit.runtime.settings import read_settings
 from clinaudit.priors.importers import Kind, System, plan_import
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word

@@ -25,7 +25,7 @@ from clinaudit.audit.commands.mask import mask, unmask
 from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.show import again, evidence, purge, report, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
-from clinaudit.audit.runtime.console.streams import ends_in_order, warn
+from clinaudit.audit.runtime.console import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 

@@ -9,8 +9,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.pii.mask_options import MaskOptions
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.console import Progress, say_of_finished_work
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted

@@ -9,7 +9,7 @@ import click
 from pydantic.fields import FieldInfo
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
-from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.settings import Options, ReadingOptions, ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.files import printable

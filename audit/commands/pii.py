@@ -17,8 +17,7 @@ from clinaudit.audit.commands.options import (
     with_options,
 )
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say, say_of_finished_work
+from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -94,9 +93,9 @@ def samples(
     """
     from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
     from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
-    from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
+    from clinaudit.audit.runtime.run.directory import require_writable, write_lines_atomically
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
-    from clinaudit.reports.terminal.layout import table_text
+    from clinaudit.reports.terminal import table_text
 
     require_writable(out, role="the samples")
     drawn = draw_samples(each=each, subsets=_chosen(get_args(SampleSubset), subsets), domains=[domain], seed=seed)
@@ -128,10 +127,10 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     """
     from clinaudit.audit.pii.benchmark.run import score_given
     from clinaudit.audit.pii.benchmark.sample import PREDICTION_FIELDS, iter_predictions, iter_samples
-    from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
+    from clinaudit.audit.runtime.run.directory import require_writable, write_atomically
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
-    from clinaudit.reports.terminal.pii_bench import bench_text
+    from clinaudit.reports.terminal import bench_text
 
     # Not `Path.resolve`, which knows no name for links that lead in a circle.
     if realpath(out) in {realpath(path) for path in (samples, predictions)}:
@@ -193,7 +192,7 @@ def bench(quiet: bool, **options: Any) -> int:
       clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
     """
     from clinaudit.audit.pii.benchmark.run import run_bench
-    from clinaudit.reports.terminal.pii_bench import bench_text
+    from clinaudit.reports.terminal import bench_text
 
     say_of_finished_work(bench_text(run_bench(_request(**options), Progress(quiet=quiet))))
     return 0
@@ -258,7 +257,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], seed: int) -> in
         write_agreement,
         write_review_page,
     )
-    from clinaudit.audit.runtime.run.durable_files import require_writable
+    from clinaudit.audit.runtime.run.directory import require_writable
 
     if len(reviews) == 1:
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")

@@ -13,7 +13,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.runtime.choices import EngineChoice
-from clinaudit.audit.runtime.console.streams import say, warn
+from clinaudit.audit.runtime.console import say, warn
 from clinaudit.audit.runtime.settings import IdentityOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.identity import Identity
@@ -21,14 +21,12 @@ from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.run.directory import RunDirectory
-    from clinaudit.reports.schema.run_results import RunReport
-    from clinaudit.reports.schema.verdict import Verdict
+    from clinaudit.reports.schema.run_results import RunReport, Verdict
 
 
 def say_summary(report: "RunReport", page: Path, *, quiet: bool = False) -> None:
     """Print the summary of a run (`quiet`: its verdict alone) and the path of its report."""
-    from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.verdict import report_text, verdict_line
+    from clinaudit.reports.terminal import report_text, verdict_line, wants_colour
 
     colour, verdict = wants_colour(sys.stdout, os.environ), report.results.verdict
     if not quiet:
@@ -40,8 +38,7 @@ def say_summary(report: "RunReport", page: Path, *, quiet: bool = False) -> None
 
 def say_rules(verdict: "Verdict", report: "RunReport") -> None:
     """Print a verdict rule by rule, with the figures of a report."""
-    from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.verdict import verdict_text
+    from clinaudit.reports.terminal import verdict_text, wants_colour
 
     colour = wants_colour(sys.stdout, os.environ)
     say(verdict_text(verdict, report.estimates, colour=colour), color=colour)
@@ -67,10 +64,15 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
       clinaudit show run/ --worst 10
       clinaudit show run/ --json
     """
-    from clinaudit.audit.results.publication.published_files import PAGES, REPORT, read_exact, read_published
-    from clinaudit.audit.results.publication.run_verdict import require_concluded
+    from clinaudit.audit.results.publication.published_files import (
+        PAGES,
+        REPORT,
+        read_exact,
+        read_published,
+        require_concluded,
+    )
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
-    from clinaudit.reports.exports.verdict_files import run_json
+    from clinaudit.reports.exports import run_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
@@ -92,8 +94,8 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
 
 def _say_worst(run: "RunDirectory", number: int, *, as_json: bool) -> None:
     """Print the texts that give most away: PHI, which goes to stdout alone, because the user asked for it."""
-    from clinaudit.audit.results.publication.worst_texts import find_worst_texts
-    from clinaudit.reports.terminal.worst_texts import command_again, worst_texts
+    from clinaudit.audit.results.publication.evidence_page import find_worst_texts
+    from clinaudit.reports.terminal import command_again, worst_texts
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     found = find_worst_texts(run, number)
@@ -116,8 +118,12 @@ def verify(run_directory: Path) -> int:
     Example:
       clinaudit verify run/
     """
-    from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
-    from clinaudit.audit.results.publication.run_verdict import require_concluded, require_decided
+    from clinaudit.audit.results.publication.published_files import (
+        read_published,
+        require_concluded,
+        require_decided,
+        require_same_verdict,
+    )
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 

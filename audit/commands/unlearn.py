@@ -25,15 +25,13 @@ from clinaudit.audit.commands.options import (
     with_options,
 )
 from clinaudit.audit.runtime.choices import UnlearningMethod
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.console import Progress, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
-    from clinaudit.audit.unlearning.benchmark.files import Bench
-    from clinaudit.audit.unlearning.benchmark.records import Keyword
+    from clinaudit.audit.unlearning.benchmark.files import Bench, Keyword
     from clinaudit.audit.unlearning.methods.texts import TrainingPlan
     from clinaudit.audit.unlearning.methods.unlearn import Job
 
@@ -128,8 +126,7 @@ def _keywords(progress: Progress) -> "KeywordSource":
 
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
-    from clinaudit.audit.unlearning.benchmark.build import BuildRequest
-    from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
+    from clinaudit.audit.unlearning.benchmark.build import PERCENTS, BuildRequest
 
     # The judges of a panel may need them, too.
     approved = options["phi_approved"]
@@ -363,12 +360,10 @@ def evaluate(
       clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --bench bench/ --out result/
     """
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
-    from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
+    from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest, evaluation_text
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model
-    from clinaudit.audit.unlearning.evaluation.relearning import RelearningPlan
-    from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
-    from clinaudit.audit.unlearning.evaluation.trials import TrialOptions
+    from clinaudit.audit.unlearning.evaluation.trials import RelearningPlan, TrialOptions
 
     places = tuple(parse_model(value) for value in models)
     trials = TrialOptions(
@@ -399,9 +394,8 @@ def score(quiet: bool, **options: Any) -> int:
     """
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import corpus_place
-    from clinaudit.audit.unlearning.evaluation.evaluate import ScoreRequest, score_given_answers
-    from clinaudit.audit.unlearning.evaluation.given_answers import ANSWER_FIELDS
-    from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
+    from clinaudit.audit.unlearning.evaluation.evaluate import ScoreRequest, evaluation_text, score_given_answers
+    from clinaudit.audit.unlearning.evaluation.given_models import ANSWER_FIELDS
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 

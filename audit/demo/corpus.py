@@ -23,7 +23,7 @@ from clinaudit.audit.demo.population import (
     Table,
     draw_population,
 )
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.errors import UsageError
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that

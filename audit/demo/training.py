@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_corpus
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.pretrained import deterministic
-from clinaudit.audit.runtime.run.directory import take_libraries_offline
-from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, write_atomically
+from clinaudit.audit.runtime.run.directory import making_folder, sha256_of, take_libraries_offline, write_atomically
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.identity import INVENTED

@@ -17,18 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import Tables, with_place
-from clinaudit.audit.measures.memorization.patient_count import count_pairs
+from clinaudit.audit.measures.generation.estimates import Tables, with_place
+from clinaudit.audit.measures.memorization.patient_specificity import count_pairs
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientNotes
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.statistics.estimates import shares_of_patients
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.templates.note import normalize_newlines
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: Beyond it a number of queries is said to be more than anybody asks.
 MOST_QUERIES: Final = 10**12

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import Tables
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.measures.generation.estimates import Tables
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.priors.corpus.corpus import Corpus

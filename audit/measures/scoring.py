@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 import polars as pl
 
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.model.audited_model import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore

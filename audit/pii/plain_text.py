@@ -14,7 +14,7 @@ from html import unescape
 from itertools import chain
 from typing import Final
 
-from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 #: Letters of Cyrillic, Greek, Armenian and Cherokee that look like Latin ones (Unicode Technical Standard 39,
 #: confusables; those in which both look alike in common typefaces).

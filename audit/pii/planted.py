@@ -15,17 +15,15 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import read_value
-from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.known_names import read_name
+from clinaudit.audit.pii.taxonomy import Detector, categories
+from clinaudit.audit.pii.values.known_values import DateReader, read_name
 from clinaudit.audit.pii.values.normal_form import readings
-from clinaudit.audit.pii.values.value_scan import DateReader
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.templates.markup import is_tag
+from clinaudit.reports.schema.pii_bench import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.templates.shown_text import is_tag
 
 #: Planted of each of HIPAA's identifiers.
 PLANTED: Final = 50

@@ -14,8 +14,7 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any, Final, Literal
 
-from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 #: Patterns that must all stand in a question, of verbs or nouns, and the ids of the taxonomy that it needs then.
 Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]

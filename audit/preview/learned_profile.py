@@ -10,20 +10,17 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.audit.preview.notes_fit import find_misfits
-from clinaudit.audit.preview.profile_fit import Finding
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.preview.fit import Finding, find_misfits
+from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
-from clinaudit.templates.learning.profile_text import profile_text
-from clinaudit.templates.learning.proposal import Proposal, propose_profile
-from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.learning.proposal import Proposal, profile_text, propose_profile
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, read_profile
-from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
+from clinaudit.templates.shown_text import HOW_TO_BREAK, HOW_TO_READ, form_of, show, unbroken_form
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000

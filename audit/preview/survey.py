@@ -15,22 +15,22 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.cohorts.stage import foresee_targets
+from clinaudit.audit.measures.cohorts.cohort import foresee_targets
 from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, labels_of_table
 from clinaudit.audit.measures.judge.stage import make_judge
-from clinaudit.audit.measures.population.description import tabulate_facts
-from clinaudit.audit.preview.notes_fit import (
+from clinaudit.audit.measures.population import tabulate_facts
+from clinaudit.audit.preview.fit import (
+    Finding,
     count_own_rows,
     count_standing,
     find_misfits,
     find_table_misfits,
     read_all_facts,
 )
-from clinaudit.audit.preview.profile_fit import Finding
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import write_lines_atomically
+from clinaudit.audit.runtime.cluster import LocalRunner
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.run.directory import write_lines_atomically
 from clinaudit.audit.runtime.served.question import CHARS_PER_TOKEN, estimate_tokens
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -39,15 +39,14 @@ from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import PatientFacts, identity_reader
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS, Coverage
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
-from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.table_agreement import Standing
-from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
-from clinaudit.reports.terminal.layout import wrap
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, ProbedTiers
+from clinaudit.reports.terminal import wrap
 from clinaudit.reports.wording.escaped_text import shell_word
-from clinaudit.templates.markup import find_styles, said_in
-from clinaudit.templates.names import NO_LAYOUT, named_layout
+from clinaudit.templates.header_styles import NO_LAYOUT, named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.shown_text import find_styles, said_in
 
 _SPLITS: Final[tuple[Split, ...]] = ("train", "nontrain")
 #: No limit: the model's context is not known here.

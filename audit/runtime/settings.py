@@ -13,10 +13,9 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from clinaudit.audit.runtime.choices import SHIPPED, Control, Controls, EngineChoice, JudgeChoice, JudgeDecoding
-from clinaudit.audit.runtime.console.progress import ProgressForm
+from clinaudit.audit.runtime.console import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import ProbedTiers, PromptFormChoice
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.tiers import TIER_IDS, ProbedTiers, PromptFormChoice
 from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES

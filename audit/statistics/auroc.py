@@ -15,7 +15,7 @@ from scipy.special import stdtr, stdtrit
 
 from clinaudit.audit.statistics.intervals import divide_or_nan
 from clinaudit.reports.estimates.intervals import ALPHA
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Estimate
 
 Counts = NDArray[np.float64]
 

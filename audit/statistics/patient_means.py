@@ -19,7 +19,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     resample_means,
 )
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Estimate
 
 Values = NDArray[np.float64]
 #: Patients from whom on the bootstrap's interval may stand alone [choice].

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, require_unchanged, stat_input
-from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore
-from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split, TextStore
 from clinaudit.priors.corpus.people import (
     People,
     StatedIdentity,
@@ -23,9 +22,17 @@ from clinaudit.priors.corpus.people import (
     read_telling_notes,
 )
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.rows import collect_labels, collect_notes, collect_patients, collect_splits
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
-from clinaudit.priors.corpus.tables import Table, advise_import, find_tables, read_table
+from clinaudit.priors.corpus.tables import (
+    Table,
+    advise_import,
+    collect_labels,
+    collect_notes,
+    collect_patients,
+    collect_splits,
+    find_tables,
+    read_table,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import polars as pl
 
 from clinaudit.priors.corpus.patient import Note, Patient, moment_of
-from clinaudit.templates.markup import is_tag
+from clinaudit.templates.shown_text import is_tag
 
 _Notes = Mapping[str, tuple[Note, ...]]
 #: What a note states of its patient: name and date of birth, None where it does not.

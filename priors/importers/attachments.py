@@ -9,11 +9,10 @@ import zlib
 from email.message import Message
 from typing import Final, Literal
 
+from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.html_text import text_of_html
-from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.priors.importers.rtf_text import text_of_rtf
-from clinaudit.priors.importers.symbol_fonts import raised
-from clinaudit.templates.markup import BASE64, BLOCK_TAG, BREAK, HL7_ESCAPES, HL7_FORM, INLINE_TAG, form_of
+from clinaudit.priors.importers.rtf_text import raised, text_of_rtf
+from clinaudit.templates.shown_text import BASE64, BLOCK_TAG, BREAK, HL7_ESCAPES, HL7_FORM, INLINE_TAG, form_of
 
 Kind = Literal["plain", "html", "rtf"]
 

@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.cells import look
 from clinaudit.priors.corpus.records import Layout
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import System
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.tables import Columns, Row, required
 
 _ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z][0-9A-Z]{0,4}")

@@ -19,8 +19,7 @@ from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.codes import CodeBook, Labels
-from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
-from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError
+from clinaudit.priors.importers.corpus_writer import REJECTED_NAME, CorpusWriter, ImportLedger, RecordError, made_whole
 from clinaudit.priors.importers.tables import Reader
 from clinaudit.templates.text_file import read_text_file
 

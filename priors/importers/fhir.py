@@ -27,31 +27,28 @@ from clinaudit.priors.importers.attachments import (
     text_of,
     unpacked,
 )
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.fhir_files import (
+from clinaudit.priors.importers.fhir_resources import (
     DELETED,
     NEXT_PAGE,
-    Found,
-    files_not_read,
-    find_fhir,
-    iter_resources,
-)
-from clinaudit.priors.importers.fhir_resources import (
     Binaries,
     Element,
+    Found,
     ReferenceIndex,
     Standing,
     Versions,
     Visit,
     address_of,
     elements,
+    files_not_read,
+    find_fhir,
     id_of,
+    iter_resources,
     text_at,
     texts,
     words_of,
 )
-from clinaudit.priors.importers.ledger import RecordError, read_as
 
 _OTHER = "other resources"
 _SYSTEMS: dict[str, System] = {

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.corpus_writer import RecordError
+from clinaudit.priors.importers.rtf_text import is_symbol_font, raised, shown_signs
 from clinaudit.priors.importers.style_sheets import Styles, computed_styles
-from clinaudit.priors.importers.symbol_fonts import is_symbol_font, raised, shown_signs
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

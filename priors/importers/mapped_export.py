@@ -22,9 +22,8 @@ from clinaudit.priors.corpus.cells import parse_date, parse_sex
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.codes import Vocabulary
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
+from clinaudit.priors.importers.corpus_writer import ImportLedger, NotesRow, PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.ledger import ImportLedger, RecordError, read_as
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
 _MAPS = Path(__file__).parent / "maps"

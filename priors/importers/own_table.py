@@ -30,9 +30,16 @@ from clinaudit.priors.corpus.header import Fault, Header, fold
 from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
+from clinaudit.priors.importers.corpus_writer import (
+    PATIENT_COLUMNS,
+    Meaning,
+    NotesRow,
+    PatientRecord,
+    Place,
+    RecordError,
+    read_as,
+)
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.ledger import Meaning, Place, RecordError, read_as
 from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 

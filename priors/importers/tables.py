@@ -35,7 +35,7 @@ from clinaudit.priors.corpus.files import (
 )
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.records import Layout, read_rows
-from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
+from clinaudit.priors.importers.corpus_writer import ImportLedger, Place, RecordError
 
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
 _MAX_DEPTH = 5

@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from clinaudit.priors.prompts import NO_FACT
-from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
+from clinaudit.reports.estimates.frame import METRICS, PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
-from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.estimates.small_cells import (
     FEWEST_OF,
     MOST,

@@ -7,8 +7,7 @@ from typing import Final
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, row_bar, row_scale, tier_row
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.run_results import RunReport
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.schema.run_results import Rule, RunReport, Verdict
 from clinaudit.reports.wording.figures import counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers

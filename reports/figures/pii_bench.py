@@ -3,8 +3,8 @@
 from typing import Final
 
 from clinaudit.reports.figures.bars import SHARES, BarFigure, BarRow, Cell, Scale, Series, row_bar, row_scale
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import PiiBench
+from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.pii_bench import (
     deployable,
     find,

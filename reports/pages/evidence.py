@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from clinaudit.reports.pages.html import own_script, render_html, script_data
-from clinaudit.reports.tables.estimates import FORM_TITLES
-from clinaudit.reports.tables.table import numbered_tier_title
+from clinaudit.reports.tables.estimates import FORM_TITLES, numbered_tier_title
 from clinaudit.reports.wording.names import ARM_WORDS, HIPAA_TITLES, display_title, tier_number
 
 #: What the judge read of a diagnosis.

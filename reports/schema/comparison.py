@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
-from clinaudit.reports.estimates.frame import PLACE, Row
-from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.forgetting import Forgetting
+from clinaudit.reports.estimates.frame import METRICS, PLACE, Row
+from clinaudit.reports.schema.certificate import Forgetting
 from clinaudit.reports.schema.record import Record
-from clinaudit.reports.schema.verdict import Status
+from clinaudit.reports.schema.run_results import Status
 
 #: What was read: both runs' published tables, or the evidence of both.
 FiguresRead = Literal["published", "exact"]

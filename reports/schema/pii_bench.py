@@ -1,14 +1,15 @@
 """What `clinaudit pii bench` and `pii score` measured: the records of `bench.json` (docs/pii.md).
 
 Every figure is of generated samples, so it is exact.
+
+HIPAA's 18 identifiers, by the letter of their paragraph in 45 CFR 164.514(b)(2)(i).
 """
 
 from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.record import Estimate, Record
 
 #: The three tasks (PII-Bench, 3.1).
 BenchTask = Literal["detection", "query_related", "masking"]
@@ -106,3 +107,9 @@ class PiiBench(Record):
     figures: list[BenchFigure]
     #: Of `clinaudit pii score` alone, which keeps no predictions.
     by_sample: list[SampleScores] = Field(default_factory=list)
+
+
+HipaaIdentifier = Literal["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"]
+HIPAA_IDENTIFIERS: Final[tuple[HipaaIdentifier, ...]] = get_args(HipaaIdentifier)
+#: Whose a value is; the first that holds stands.
+IdentifierOwner = Literal["echo", "own", "staff", "other_train", "other_nontrain", "nobody"]

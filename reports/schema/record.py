@@ -1,9 +1,12 @@
-"""What every record of the results is, and the two arms: who was trained on, and who was held out."""
+"""What every record of the results is, and the two arms: who was trained on, and who was held out.
+
+A measured estimate with its 95% interval, as records of unlearning and of the benchmark of identifiers hold it.
+"""
 
 import math
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 #: Who was trained on, and who was held out.
 Arm = Literal["train", "nontrain"]
@@ -31,3 +34,14 @@ def round_floats(value: Any) -> Any:
     if isinstance(value, list):
         return [round_floats(item) for item in value]
     return value
+
+
+class Estimate(Record):
+    """A number with its 95% interval, or `value` null with a `reason`."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    #: Units that the value was computed on: generations, regions or patients, as the field that holds it says.
+    n: Annotated[int, Field(ge=0)] | None = None
+    reason: str | None = None

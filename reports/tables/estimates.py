@@ -2,20 +2,48 @@
 
 Owns which columns of a place head the rows, and which one is spread over columns; nothing here knows a metric by its
 id, so a new one is shown by itself. Knows no page.
+
+What a table and a figure are, and the order in which all of them go through the results.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self, TypeVar
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.estimates.registry import METRICS, Metric
-from clinaudit.reports.tables.table import numbered_tier_title
+from clinaudit.reports.estimates.frame import METRICS, Estimates, Metric, Row
 from clinaudit.reports.wording.figures import counts_text, row_text
-from clinaudit.reports.wording.names import HIPAA_TITLES, display_title
+from clinaudit.reports.wording.names import HIPAA_TITLES, display_title, tier_number, tier_title
 from clinaudit.reports.wording.numbers import counted
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings and rows of plain text; the first column heads its row."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    #: How to read it, or what is left out; stands below the caption, and alone where there are no rows.
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls, caption: str, items: Iterable[Item], columns: Mapping[str, Callable[[Item], str]], note: str = ""
+    ) -> Self:
+        """Return a table of a row an item; `columns` holds by its heading what stands in each column."""
+        rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
+        return cls(caption, tuple(columns), rows, note)
+
+
+def numbered_tier_title(tier: str) -> str:
+    """Return a tier's number and title."""
+    place = tier_number(tier)
+    return tier_title(tier) if place == tier else f"{place} {tier_title(tier)}"
+
 
 #: A part with this sign in it has two names: the first heads a row, the second a column.
 TWO_NAMES: Final = "|"

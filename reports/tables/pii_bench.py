@@ -11,7 +11,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     GOLD_MASKS,
     BenchDomain,
@@ -24,7 +23,8 @@ from clinaudit.reports.schema.pii_bench import (
     MaskingStrategy,
     PiiBench,
 )
-from clinaudit.reports.tables.table import Table
+from clinaudit.reports.schema.record import Estimate
+from clinaudit.reports.tables.estimates import Table
 from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import HIPAA_TITLES
 from clinaudit.reports.wording.numbers import number_text, percent_text

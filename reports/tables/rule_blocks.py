@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
+from clinaudit.reports.estimates.frame import METRICS, Estimates
+from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus, Verdict
 from clinaudit.reports.wording.figures import counted_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
 from clinaudit.reports.wording.names import display_words, order_tiers, tier_title

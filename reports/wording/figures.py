@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from clinaudit.reports.estimates.frame import Row
-from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.frame import METRICS, Row
 from clinaudit.reports.estimates.small_cells import MOST
 from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent_text
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
-from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus
+from clinaudit.reports.estimates.frame import METRICS, PLACE, Estimates, Row
+from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus
 from clinaudit.reports.wording.figures import is_share
 from clinaudit.reports.wording.names import display_title, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import number_text, percent_text

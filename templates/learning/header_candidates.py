@@ -8,8 +8,7 @@ from functools import cache
 
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
 from clinaudit.templates.learning import MINIMUM_KNOWN, MOST
-from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
-from clinaudit.templates.learning.labels import TITLE
+from clinaudit.templates.learning.labels import TITLE, fact_of_header, fact_of_label, known_words
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
 #: headers the first is proposed.

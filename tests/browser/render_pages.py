@@ -25,11 +25,9 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
 from clinaudit.reports.estimates.frame import Estimates, as_estimates
-from clinaudit.reports.pages.annex import render_annex
+from clinaudit.reports.pages.benchmarks import render_pii_bench, render_unlearning
 from clinaudit.reports.pages.evidence import render_evidence
-from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 
 FORMS = ("text", "chat")

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from clinaudit.audit import deletion_requests as door
 from clinaudit.audit.commands.forget import forget as command
-from clinaudit.audit.requests import forget as door
-from clinaudit.audit.requests.register import enter_request, read_register
+from clinaudit.audit.deletion_requests import enter_request, read_register
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clinaudit.audit.assembly.pipeline import run_audit
-from clinaudit.audit.measures.cohorts import stage
+from clinaudit.audit.measures.cohorts import cohort
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 
@@ -46,7 +46,7 @@ def rows(folder, table):
 
 
 def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_demo, tmp_path, monkeypatch):
-    monkeypatch.setattr(stage, "SAMPLE_SIZE", 1)
+    monkeypatch.setattr(cohort, "SAMPLE_SIZE", 1)
     plain, with_named = tmp_path / "plain", tmp_path / "named"
     audit(tiny_demo, plain, None)
     targets = {row["patient_id"] for row in rows(plain / "evidence", "priors")}

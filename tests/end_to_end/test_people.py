@@ -10,7 +10,7 @@ from support.runs.tables import exact_of, published_of, value_of
 from support.runs.written_answers import audit_answers, save_model
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
-from clinaudit.audit.measures.cohorts import stage
+from clinaudit.audit.measures.cohorts import cohort
 
 pytestmark = pytest.mark.slow
 #: Patients of either split: so many that those never seen show what is chance.
@@ -86,7 +86,7 @@ def site(tmp_path_factory):
 
 def audit(site, corpus, run, monkeypatch, **options):
     notes, tables = read(site / "corpus")
-    monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
+    monkeypatch.setattr(cohort, "SAMPLE_SIZE", 2 * ARM)
     audit_answers(
         site / "model",
         reciting(notes, tables["patients"]),

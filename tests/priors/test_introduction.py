@@ -11,7 +11,7 @@ from clinaudit.priors.identity import IdentityReader, Visit
 from clinaudit.priors.introduction import find_introduction, read_age, read_sex
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 _MARKS = str.maketrans("", "", "[]<>")
 

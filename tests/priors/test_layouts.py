@@ -26,8 +26,7 @@ from clinaudit.audit.preview.learned_profile import LearnedProfile, learn_profil
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior, write_priors
-from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import TIERS, Fact, ProbedTiers
 from clinaudit.templates.profile import NoteProfile, load_profile
 
 Write = Callable[[random.Random], tuple[str, dict[Fact, str]]]

@@ -10,8 +10,7 @@ from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import Conversation, Form, Model, ProbedTiers, RenderedChat, converse
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.tiers import TIER_IDS, Conversation, Form, Model, ProbedTiers, RenderedChat, converse
 
 
 def write(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import corpus_of, facts_of
 
-from clinaudit.audit.preview.notes_fit import find_table_misfits
+from clinaudit.audit.preview.fit import find_table_misfits
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes, words_of

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.frame import METRICS
 from clinaudit.reports.estimates.small_cells import MOST
-from clinaudit.reports.exports.metrics_page import metrics_page
-from clinaudit.reports.schema.verdict import Rule
+from clinaudit.reports.exports import metrics_page
+from clinaudit.reports.schema.run_results import Rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 

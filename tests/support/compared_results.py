@@ -8,9 +8,9 @@ from clinaudit.audit.results.comparison.comparison import compare_tables, move_r
 from clinaudit.audit.statistics.estimates import difference_row
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.certificate import Forgetting, HealthCheck
 from clinaudit.reports.schema.comparison import Change, Comparison, Difference
-from clinaudit.reports.schema.forgetting import Forgetting, HealthCheck
-from clinaudit.reports.wording.comparison import conclusion_sentence
+from clinaudit.reports.wording.certificate import conclusion_sentence
 
 
 def forgetting_table_of(table: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
-from clinaudit.priors.corpus.note_texts import TextStore
+from clinaudit.priors.corpus.patient import TextStore
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.schema import NOTES
 from clinaudit.priors.corpus.tables import read_table

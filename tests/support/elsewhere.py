@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from clinaudit.audit.runtime.model import engine_in_use
+from clinaudit.audit.runtime.model import audited_model
 
 
 class Elsewhere:
@@ -17,7 +17,7 @@ class Elsewhere:
     ) -> Iterator[Any]:
         sent = pickle.dumps(shared)
         # A worker ends with its shards, and its model with it.
-        engine_in_use._loaded.clear()
+        audited_model._loaded.clear()
         for shard in shards:
             given = pickle.loads(pickle.dumps((sent, shard)))
             yield pickle.loads(pickle.dumps(function(pickle.loads(given[0]), given[1])))

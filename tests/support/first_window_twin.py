@@ -10,7 +10,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import clinical_terms
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import NoteReader, normalize_newlines
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: int) -> tuple[int, int | None]:

@@ -12,12 +12,13 @@ from clinaudit.reports.schema.run_results import (
     CohortFacts,
     CorpusFacts,
     IdentifierFacts,
+    Rule,
     RunReport,
     RunResults,
     Settings,
     TrainingLoss,
+    Verdict,
 )
-from clinaudit.reports.schema.verdict import Rule, Verdict
 
 MORE_PATIENTS = "Ask 200 patients of either split."
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.runtime.model.tokenizer import Places
-from clinaudit.priors.renderings import Form, Model, Role
+from clinaudit.priors.tiers import Form, Model, Role
 from clinaudit.reports.schema.record import Arm
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 def spans_of(places: Places) -> tuple[Span, ...]:

@@ -6,8 +6,15 @@ from typing import Any
 
 from support.written_corpus import write_corpus
 
-from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
+from clinaudit.audit.unlearning.benchmark.files import (
+    Bench,
+    BenchPatient,
+    Keyword,
+    Question,
+    Split,
+    read_bench,
+    write_bench,
+)
 
 NOTES = {
     "P1": "Assessment: lung cancer, on chemotherapy. The lung cancer was found by biopsy. No chest pain.",

@@ -13,8 +13,7 @@ from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error, 
 from clinaudit.audit.statistics.estimates import add_differences, count_row, mean_row, share_row
 from clinaudit.priors.prompts import NO_FACT
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.estimates.frame import Row, as_estimates, at, one_table
-from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.frame import METRICS, Row, as_estimates, at, one_table
 
 #: Diagnosis -> sets of its cohort where the arms are large enough.
 SETS: Final = {"anxiety": 100, "depression": 100, "abortion": 59, "bipolar": 59, "ptsd": 74, "hiv": 88}

@@ -2,8 +2,7 @@
 
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
-from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
+from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus, RunReport, RunResults, Verdict
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 

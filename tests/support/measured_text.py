@@ -9,8 +9,8 @@ from support.generations import Generation
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.reports.estimates.frame import Estimates
 

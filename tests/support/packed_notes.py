@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from clinaudit.priors.corpus.note_texts import PackedTexts
+from clinaudit.priors.corpus.patient import PackedTexts
 from clinaudit.templates.note import normalize_newlines
 
 

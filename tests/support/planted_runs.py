@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from clinaudit.audit.results.gate.drawn_runs import Design, Model, draw_run, panel_ids
+from clinaudit.audit.results.gate.power import Design, Model, draw_run, panel_ids
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
 from clinaudit.reports.schema.run_results import RunResults

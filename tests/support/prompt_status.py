@@ -2,8 +2,8 @@
 
 from support.planted_runs import planted
 
-from clinaudit.audit.results.gate.drawn_runs import Design, Model
 from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.gate.power import Design, Model
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.statistics.estimates import share_row
 

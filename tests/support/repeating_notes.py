@@ -6,12 +6,12 @@ import polars as pl
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.audit.measures.generation.stage import Decoding, make_prompt_writer, plan_prompts
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import ProbedTiers
 
 QUIET = Progress(quiet=True)
 HEAD = "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\ncc: cough\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, ValueKind
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: Text, and the kind of value where it is one.
 Atom = tuple[str, ValueKind | None]

@@ -15,8 +15,8 @@ from clinaudit.templates.dates import (
     without_birth,
     without_time,
 )
-from clinaudit.templates.markup import find_styles, is_tag
-from clinaudit.templates.names import Pattern
+from clinaudit.templates.header_styles import Pattern
+from clinaudit.templates.shown_text import find_styles, is_tag
 
 
 @pytest.mark.parametrize("form", [form for forms in NAMED_FORMATS.values() for form in forms])

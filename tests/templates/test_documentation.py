@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.templates.header_styles import STYLES, HeaderFinder
-from clinaudit.templates.names import FACTS, Pattern
+from clinaudit.templates.header_styles import FACTS, STYLES, HeaderFinder, Pattern
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import SHIPPED, load_profile
 

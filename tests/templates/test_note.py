@@ -9,7 +9,7 @@ from support.sample_notes import SAMPLES
 from clinaudit.priors.diagnoses import clinical_terms, drug_words, load_panel
 from clinaudit.templates.note import NoteReader, Rule
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 PROFILE = load_profile()
 READER = NoteReader(PROFILE)

@@ -6,7 +6,7 @@ import pytest
 
 from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 HEAD = """name = "t"
 date_formats = "day_first"

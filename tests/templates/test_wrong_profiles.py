@@ -11,10 +11,9 @@ import pytest
 from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.names import NO_LAYOUT
+from clinaudit.templates.header_styles import NO_LAYOUT
 from clinaudit.templates.note import NoteReader
-from clinaudit.templates.profile import SHIPPED, load_profile, make_profile
-from clinaudit.templates.profile_problems import read_profile_table
+from clinaudit.templates.profile import SHIPPED, load_profile, make_profile, read_profile_table
 from clinaudit.templates.text_file import parse_toml
 
 RIGHT = r"""name = "ours"

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.cohorts.balance import (
+from clinaudit.audit.measures.cohorts.matching import (
     CELLS,
     COVARIATES,
     contrast,
@@ -16,7 +16,7 @@ from clinaudit.audit.measures.cohorts.balance import (
     standardized_mean_difference,
     tabulate_covariates,
 )
-from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 

@@ -3,6 +3,11 @@
 Owns the pairs across arms and within them, the refined choice, and the last matching within it (docs/methods.md,
 section 4). Rows in, rows out. Propensity (Rosenbaum and Rubin 1983) is P(first of two groups). psmpy pulls in
 scikit-learn, matplotlib and seaborn, and is imported where it is used.
+
+Balance of a cohort's covariates between its cells (SMD), and the swaps and drops that improve it.
+
+A cell is a frame of patients, or the array of their covariates; cells are numbered as in `CELLS` (paper, Appendix D;
+docs/methods.md, section 4).
 """
 
 import contextlib
@@ -10,12 +15,225 @@ import io
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.cohorts.balance import Covariates, improve_balance
+#: `(patients, covariates)` of one group.
+Covariates = NDArray[np.float64]
+#: How alike groups are.
+Flag = Literal["balanced", "imbalanced", "poorly_matched"]
+#: Flags, best first.
+FLAGS: Final[tuple[Flag, ...]] = ("balanced", "imbalanced", "poorly_matched")
+#: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (docs/methods.md,
+#: section 4).
+FLAGGED_SMD = 0.1
+POOR_SMD = 0.25
+#: Least share of the patients first matched that is kept when patients are dropped to get under each limit [choice].
+#: A fifth of the patients is a fair price for a cohort without a flag, half of them for one whose rules can be decided
+#: (docs/decisions.md, "Balance is restored after matching").
+_KEPT_FOR_FLAGGED = 0.8
+_KEPT_FOR_POOR = 0.5
+#: Patients of one sex in a cell up to whom balance is judged by numbers.
+FEW: Final = 10
+#: Sums, means or variances, of any shape.
+Numbers = NDArray[np.float64]
+#: Arm of each cell, and whether its patients have the diagnosis.
+CELLS: Final = (("train", True), ("train", False), ("nontrain", True), ("nontrain", False))
+#: Column of the candidates, by covariate.
+COVARIATES: Final = {"age": "age", "sex": "female", "notes": "notes"}
+_SEX: Final = list(COVARIATES).index("sex")
+#: Groups of a cohort that are compared (the paper's Table 4), by the places of their cells.
+CONTRASTS: Final = {
+    "with: train against nontrain": (0, 2),
+    "train: with against without": (0, 1),
+    "nontrain: with against without": (2, 3),
+}
+Cell = TypeVar("Cell")
+
+
+def tabulate_covariates(patients: pl.DataFrame) -> Covariates:
+    """Return age in years, 1 for female, number of notes: `(patients, 3)`."""
+    return patients.select(pl.col(*COVARIATES.values()).cast(pl.Float64)).to_numpy(order="c")
+
+
+def contrast(cells: Sequence[Cell]) -> dict[str, tuple[Cell, Cell]]:
+    """Return the pairs of cells that are compared: of two cells, those trained on, only theirs."""
+    return {name: (cells[one], cells[of]) for name, (one, of) in CONTRASTS.items() if max(one, of) < len(cells)}
+
+
+def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Return (mean1 - mean0) / sqrt((s1² + s0²) / 2), sample variances; 0/0 is 0, anything else over 0 None."""
+    difference = float(first.mean() - second.mean())
+    # One patient has no sample variance: it counts as 0.
+    spread = sum(float(values.var(ddof=1)) if values.size > 1 else 0.0 for values in (first, second))
+    if spread > 0:
+        return difference / float(np.sqrt(spread / 2))
+    return 0.0 if difference == 0 else None
+
+
+def flag_cells(cells: Sequence[Covariates]) -> Flag:
+    """Return the worst flag of any covariate in any contrast.
+
+    Where 1 to 10 patients of one sex are in some cell, that of sex follows from numbers: an SMD and its flag would tell
+    how many they are.
+    """
+    by_numbers = 0 < count_rarer_sex(cells) <= FEW
+    flags = [
+        _flag_few(first[:, k], second[:, k])
+        if by_numbers and k == _SEX
+        else _flag_smd(standardized_mean_difference(first[:, k], second[:, k]))
+        for first, second in contrast(cells).values()
+        for k in range(len(COVARIATES))
+    ]
+    return max(flags, key=FLAGS.index)
+
+
+def _flag_smd(smd: float | None) -> Flag:
+    """Return the flag of a standardized mean difference; None is an undefined one."""
+    if smd is None or abs(smd) > POOR_SMD:
+        return "poorly_matched"
+    return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
+
+
+def count_rarer_sex(cells: Sequence[Covariates]) -> int:
+    """Return the fewest patients of one sex in any cell, cells without them left out; 0 of empty cells."""
+    women = [(int(cell[:, _SEX].sum()), len(cell)) for cell in cells]
+    return min((count for inside, size in women for count in (inside, size - inside) if count), default=0)
+
+
+def _flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
+    """Return the flag of sex where there are few of one: by the difference in numbers, not by the SMD [choice].
+
+    Poorly matched where the cells differ by more than a quarter of their patients, or by more than ten; for a
+    difference of up to five only where it is more than half of them. So in cells of ten or more the flag leaves at
+    least five values for a number from 1 to 10.
+    """
+    size = len(first)
+    allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
+    return "poorly_matched" if abs(float(first.sum() - second.sum())) > allowed else "balanced"
+
+
+def improve_balance(
+    pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int]
+) -> list[list[int]]:
+    """Return a better balanced choice by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
+
+    `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose. Of each
+    cell the first `kept` rows of the pool are never swapped for others.
+
+    Propensity matching balances in expectation only: with few candidates, a covariate often stays imbalanced by chance.
+    While a covariate is flagged, the best swap of a chosen for an unchosen patient of the same cell is made. Where no
+    swap helps, one patient is dropped from each cell, until 80% are left, or half while a covariate is poorly matched.
+    The goal is that of cardinality matching (Zubizarreta, Paredes and Rosenbaum 2014), the largest groups within a
+    tolerance of balance; here it is sought greedily from the matcher's own answer. Only covariates are used, never an
+    outcome, so that no result is biased by it. Deterministic; a tie goes to the first row.
+    """
+    # Centred on the overall mean, so that variances from sums of squares lose no digits.
+    middle = np.concatenate(pools).mean(axis=0)
+    pools = [pool - middle for pool in pools]
+    choice = [sorted(rows) for rows in chosen]
+    begin = len(choice[0])
+    while (largest := _largest_smd(_take(pools, choice))) > FLAGGED_SMD:
+        swapped = swap_best(pools, choice, kept=kept)
+        if swapped is None:
+            floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
+            if len(choice[0]) - 1 < max(floor, 2):
+                break
+            swapped = _drop_one_each(pools, choice)
+        choice = swapped
+    return choice
+
+
+def _take(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[Covariates]:
+    return [pool[rows] for pool, rows in zip(pools, choice, strict=True)]
+
+
+def _largest_smd(cells: Sequence[Covariates]) -> float:
+    """Return the largest |SMD| of all contrasts and covariates, infinite where one is undefined."""
+    smds = [
+        standardized_mean_difference(first[:, k], second[:, k])
+        for first, second in contrast(cells).values()
+        for k in range(len(COVARIATES))
+    ]
+    return max(float("inf") if smd is None else abs(smd) for smd in smds)
+
+
+def swap_best(
+    pools: Sequence[Covariates], choice: Sequence[list[int]], *, kept: Sequence[int]
+) -> list[list[int]] | None:
+    """Return the choice, of sorted rows, after the swap that reduces imbalance most; None where none does."""
+    cells = _take(pools, choice)
+    best, swapped = float(_imbalance(cells)) - 1e-12, None
+    for cell, (pool, rows) in enumerate(zip(pools, choice, strict=True)):
+        # Rows are sorted, so that those which are kept come first.
+        leaving = _first_of_equal(pool, np.array(rows[bisect_left(rows, kept[cell]) :], dtype=np.int64))
+        joining = _first_of_equal(pool, np.setdiff1d(np.arange(len(pool)), rows))
+        if not leaving.size or not joining.size:
+            continue
+        after = np.zeros((len(leaving), len(joining)))
+        for k in range(len(COVARIATES)):
+            # A swap changes a covariate's SMDs by its two values alone, of which there are few: ages in years, sexes,
+            # numbers of notes. Each pair of values is computed once, which takes a tenth of the time.
+            out, out_place = np.unique(pool[leaving, k], return_inverse=True)
+            into, in_place = np.unique(pool[joining, k], return_inverse=True)
+            gain, gain_of_squares = (of[:, None] - was[:, None, None] for of, was in ((into, out), (into**2, out**2)))
+            after += _imbalance(cells, cell, gain, gain_of_squares, covariates=[k])[out_place][:, in_place]
+        left, joined = np.unravel_index(int(after.argmin()), after.shape)
+        if after[left, joined] < best:
+            best, swapped = float(after[left, joined]), list(choice)
+            swapped[cell] = sorted({*rows, int(joining[joined])} - {int(leaving[left])})
+    return swapped
+
+
+def _first_of_equal(pool: Covariates, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first row of each set of equal covariates, in the order of rows: a tie then goes to the first."""
+    return rows[np.sort(np.unique(pool[rows], axis=0, return_index=True)[1])]
+
+
+def _drop_one_each(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
+    left = [list(rows) for rows in choice]
+    for cell in range(len(pools)):
+        cells = _take(pools, left)
+        after = _imbalance(cells, cell, -cells[cell], -(cells[cell] ** 2), fewer=1)
+        del left[cell][int(after.argmin())]
+    return left
+
+
+def _imbalance(
+    cells: Sequence[Covariates],
+    cell: int = 0,
+    gain: Numbers | int = 0,
+    gain_of_squares: Numbers | int = 0,
+    *,
+    fewer: int = 0,
+    covariates: Sequence[int] = (0, 1, 2),
+) -> Numbers:
+    """Return the sum over contrasts and some covariates of SMD⁴, a smooth proxy of the largest |SMD|.
+
+    It is that with one cell's sums and sums of squares changed by a gain, `(..., covariates)`, and so many `fewer`
+    patients: `(...)`.
+    """
+    moments = []
+    for place, inside in enumerate(cells):
+        sums, squares = (of.sum(axis=0)[list(covariates)] for of in (inside, inside**2))
+        size = len(inside)
+        if place == cell:
+            sums, squares, size = sums + gain, squares + gain_of_squares, size - fewer
+        means = sums / size
+        moments.append((means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)))
+    total = np.zeros(())
+    for (mean, variance), (other_mean, other_variance) in contrast(moments).values():
+        difference = mean - other_mean
+        spread = np.sqrt((variance + other_variance) / 2)
+        # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.
+        undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
+        total = total + np.divide(difference, spread, out=undefined, where=spread > 1e-9) ** 4
+    return np.asarray(total.sum(axis=-1))
+
 
 #: Groups are sampled at random (seeded) down to these multiples of the patients asked for: psmpy's time grows with the
 #: square of the smaller group, and 27,000 controls took 103 s.

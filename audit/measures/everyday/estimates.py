@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.statistics.estimates import count_row, shares_of_patients
 from clinaudit.reports.estimates.frame import as_estimates, one_table
 

@@ -17,9 +17,8 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import is_encodable, json_rows
 from clinaudit.priors.prompts import TOO_LONG
-from clinaudit.priors.renderings import SYSTEM, Conversation, RenderedChat
 from clinaudit.priors.table_agreement import words_of
-from clinaudit.priors.tiers import EVERYDAY
+from clinaudit.priors.tiers import EVERYDAY, SYSTEM, Conversation, RenderedChat
 from clinaudit.templates.text_file import read_text_file
 
 SHIPPED_PATH: Final = Path(__file__).with_name("tasks.jsonl")

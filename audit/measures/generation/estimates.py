@@ -1,14 +1,41 @@
 """Prompts, and what was done of what was planned, as rows of the table of estimates; from evidence tables.
 
 Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
+
+Where a row of the evidence counts in the table of estimates: its form and arm (docs/methods.md, section 1).
 """
+
+from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.statistics.estimates import count_row, means_over_patients, share_row
 from clinaudit.reports.estimates.frame import as_estimates, at
-from clinaudit.templates.markup import said_in
+from clinaudit.templates.shown_text import said_in
+
+#: Evidence tables by name, as formulas take them: only the columns that one asks for are read.
+Tables = Mapping[str, pl.LazyFrame]
+#: Columns of the place of what a model answered.
+PLACES: Final = ("form", "tier", "arm")
+
+
+def with_place(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of targets that have `role`, `model` and `arm` with the arm by which they count.
+
+    Patients whom the site named besides are in no figure: every formula takes rows of patients by this, and joins what
+    has no role to them by generation_id.
+    What the control model answered, or scored, about patients trained on is the arm "control"; what it scored of others
+    is left out.
+
+    Example::
+
+        with_place(tables["generation_metrics"]).group_by(PLACES).len()
+    """
+    by_control = pl.col("model") == "control"
+    return rows.filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train")).with_columns(
+        arm=pl.when(by_control).then(pl.lit("control")).otherwise("arm")
+    )
 
 
 def estimate_prompts(tables: Tables) -> pl.DataFrame:

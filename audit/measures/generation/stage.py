@@ -13,10 +13,9 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.generation.answers import is_refusal
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, Places
@@ -26,7 +25,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import ProbedTiers, Role
+from clinaudit.priors.tiers import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 

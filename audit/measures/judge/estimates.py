@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Row, as_estimates
 

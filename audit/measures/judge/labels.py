@@ -15,8 +15,8 @@ import polars as pl
 
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement
 from clinaudit.audit.runtime.choices import JudgeChoice
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache

@@ -22,14 +22,14 @@ from clinaudit.audit.measures.judge.stage import (
     require_no_endpoint,
 )
 from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import is_encodable, json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource
+from clinaudit.reports.schema.run_results import VERDICT_CLASSES, LabelSource
 from clinaudit.templates.text_file import read_text_file
 
 _LABELLED_PATH, _INJECTIONS_PATH = map(Path(__file__).with_name, ("labelled.jsonl", "injections.jsonl"))

@@ -27,7 +27,7 @@ from clinaudit.audit.measures.judge.labels import (
 )
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.choices import JudgeDecoding
-from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.served import question as asking
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache

@@ -18,16 +18,15 @@ import polars as pl
 from clinaudit.audit.measures.judge.labels import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.choices import JudgeChoice
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.console.streams import warn
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.cluster import ShardRunner
+from clinaudit.audit.runtime.console import Progress, warn
+from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.reply import Usage
+from clinaudit.audit.runtime.served.question import Usage
 from clinaudit.audit.runtime.settings import JudgeOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis

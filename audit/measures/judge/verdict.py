@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, get_args
 import polars as pl
 
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.schema.run_results import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
+from clinaudit.audit.measures.generation.estimates import PLACES, Tables, with_place
 from clinaudit.audit.statistics.estimates import compositions, means_over_patients, shares_of_patients, text_rows
 from clinaudit.reports.estimates.frame import one_table
 

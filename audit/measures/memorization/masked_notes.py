@@ -10,15 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore, release_pages, split_patients
-from clinaudit.priors.corpus.patient import Patient, Split
+from clinaudit.priors.corpus.patient import PackedTexts, Patient, Split, TextStore, release_pages, split_patients
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.note import LaidOutNote, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 ValueKind = Literal["name", "age", "sex", "date", "provider", "practice"]
 #: One character a kind. These are noncharacters, which Unicode sets aside for internal use.

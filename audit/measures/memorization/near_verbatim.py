@@ -22,7 +22,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
 )
 from clinaudit.audit.measures.memorization.verbatim import merge_overlapping_matches, read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 class NearMatches(NamedTuple):

@@ -1,7 +1,7 @@
 """Other patients' text: what generations hold of exactly one other patient's notes (docs/methods.md, section 2).
 
 Owns which windows of a generation are asked about, the condition on who holds them, and the way from the windows of one
-owner over runs to pieces of the owner's notes. Who holds a window is found by `text_holders.py`.
+owner over runs to pieces of the owner's notes. Who holds a window is found by `patient_specificity.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.memorization.patient_count import count_patients
+from clinaudit.audit.measures.memorization.patient_specificity import (
+    SPLIT,
+    Bytes,
+    count_patients,
+    find_holders,
+    number_texts,
+    order_patients,
+)
 from clinaudit.audit.measures.memorization.patient_text import (
     Flags,
     MatchedCorpus,
@@ -23,20 +30,13 @@ from clinaudit.audit.measures.memorization.patient_text import (
     which_hold,
 )
 from clinaudit.audit.measures.memorization.source_attribution import RegionText, attribute_region, cut_region_text
-from clinaudit.audit.measures.memorization.text_holders import (
-    SPLIT,
-    Bytes,
-    find_holders,
-    number_texts,
-    order_patients,
-)
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
-from clinaudit.audit.runtime.console.progress import Advance, Progress
+from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.console import Advance, Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, PoolFigure, Pools, draw_pools
+from clinaudit.audit.statistics.estimates import FEWEST_IN_POOL, SPLITS, PoolFigure, Pools, draw_pools
 from clinaudit.templates.note import normalize_newlines
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: Tokens of the generations whose windows are looked for at a time, in one reading of the corpus.
 TOKENS_AT_A_TIME: Final = 1_400_000

@@ -20,17 +20,16 @@ from clinaudit.audit.measures.memorization.masked_notes import (
     mask_notes,
 )
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import PackedTexts
-from clinaudit.priors.corpus.patient import Patient, Split
+from clinaudit.priors.corpus.patient import PackedTexts, Patient, Split
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: One flag a token.
 Flags = npt.NDArray[np.bool_]

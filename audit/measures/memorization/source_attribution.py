@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.templates.note import normalize_newlines
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 class RegionText(NamedTuple):

@@ -22,7 +22,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
 from clinaudit.audit.measures.memorization.source_attribution import Piece
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.note import LaidOutNote, Section
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:

@@ -31,16 +31,22 @@ from clinaudit.audit.pii.benchmark.scoring.figures import (
 from clinaudit.audit.pii.benchmark.scoring.scores import gold_of, score_predictions
 from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers, answer_by_detector, answer_by_gold
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.taxonomy import Detector
 from clinaudit.audit.runtime.choices import AskingStrategy
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, library_versions, settle_settings
-from clinaudit.audit.runtime.run.durable_files import write_atomically, write_lines_atomically
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.run.directory import (
+    RunDirectory,
+    hold_lock,
+    library_versions,
+    settle_settings,
+    write_atomically,
+    write_lines_atomically,
+)
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.reports.pages.pii_bench import render_pii_bench
+from clinaudit.reports.pages.benchmarks import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench
 
 #: The one system that is trained here, two oracles, and any served model, which is a system for each way of asking.
@@ -183,10 +189,10 @@ def _detector(system: str, request: BenchRequest, progress: Progress) -> Detecto
         with progress.stage(f"training {TRAINED}", total=len(texts) * request.epochs, unit="texts") as advance:
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
     if system == "spacy":
-        from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+        from clinaudit.audit.pii.detectors.language_models import SpacyDetector
 
         return SpacyDetector()
-    from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+    from clinaudit.audit.pii.detectors.language_models import PresidioDetector
 
     return PresidioDetector()
 
@@ -207,7 +213,7 @@ def _ask_served(
         measure_utility,
         measured_model,
     )
-    from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.language import embeddings_of_directory, packaged_embeddings
 
     def announce(estimate: AskingEstimate) -> None:
         progress.say(f"served model: {estimate.describe()}")

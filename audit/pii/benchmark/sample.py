@@ -19,10 +19,9 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.taxonomy import PiiType, categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, PiiType, categories
 from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
-from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
 
 
 class UnionDetector:

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from clinaudit.audit.pii.detectors.rule_table import regex
+from clinaudit.audit.pii.detectors.rules import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
-from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.dates_in_text import find_dates
-from clinaudit.audit.pii.values.known_names import FoldedWords
+from clinaudit.audit.pii.values.known_values import FoldedWords
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import IdentityReader, Visit
-from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.shown_text import is_tag
 
 #: A first or last name alone counts from this many letters on.
 _FEWEST_LETTERS_ALONE: Final = 4

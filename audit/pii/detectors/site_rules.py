@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError, field_validator
 
-from clinaudit.audit.pii.detectors.rule_table import Rule, RuleRow, read_group
-from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.detectors.rules import Rule, RuleRow, read_group
+from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import parse_toml, read_text_file
 

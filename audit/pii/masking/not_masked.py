@@ -12,24 +12,26 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
-from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
-from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
-from clinaudit.audit.pii.detectors.places import is_of_a_carer
-from clinaudit.audit.pii.detectors.rule_table import regex, words
+from clinaudit.audit.pii.detectors.numbers_and_dates import OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.people_and_places import is_of_a_carer
+from clinaudit.audit.pii.detectors.rules import regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
     is_after_article,
     is_allowed,
     is_clinical_term,
     is_drug,
     is_eponym,
+    is_first_name,
     is_known_name,
+    is_last_name,
+    is_plain_word,
     is_product,
+    is_sure_name,
     is_word,
     read_words,
 )
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder

@@ -13,17 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from clinaudit.audit.pii.detectors.ages import find_in_banners
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.detectors.numbers_and_dates import find_in_banners
+from clinaudit.audit.pii.masking.detection import FoldedText, find_values
 from clinaudit.audit.pii.masking.not_masked import named_somebody, pooled
-from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms, with_own
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 from clinaudit.audit.pii.relevance import needed_spans
-from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.known_names import FoldedWords
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
+from clinaudit.audit.pii.values.known_values import FoldedWords
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.run.processes import Processes, open_processes, usable_cores
 from clinaudit.errors import ClinauditError

@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
-from clinaudit.audit.pii.detectors.rule_table import words
+from clinaudit.audit.pii.detectors.rules import words
 from clinaudit.audit.pii.detectors.word_lists import (
     is_allowed,
     is_dosed_drug,
     is_eponym,
+    is_first_name,
     is_known_name,
+    is_last_name,
+    is_plain_word,
     is_product,
+    is_sure_name,
     read_words,
 )
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
 
 _CHARS: Final = 50

@@ -14,9 +14,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.mask_options import MaskOptions
-from clinaudit.audit.pii.masking.detection import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors, fold_value
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import (
     BatchRelevance,
@@ -26,13 +25,12 @@ from clinaudit.audit.pii.masking.prompt import (
     mask_prompts,
     rules_for_all,
 )
-from clinaudit.audit.pii.masking.repeated import fold_value
 from clinaudit.audit.pii.masking.rows import Rows, RowWriter, TextRow
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms, unmask_text
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.run.directory import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
 from clinaudit.audit.runtime.served.question import Inquiry

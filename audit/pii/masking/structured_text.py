@@ -12,8 +12,8 @@ from itertools import groupby, pairwise
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.detectors.word_lists import read_words
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.plain_text import as_given, normalize_text
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())

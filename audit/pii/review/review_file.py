@@ -33,17 +33,21 @@ from clinaudit.audit.pii.benchmark.sample import (
     place_problems,
 )
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, write_atomically
-from clinaudit.audit.statistics.agreement import Counts, kappa_of, observed_agreement
-from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.intervals import bounds_of_mean, interval_of_resamples
+from clinaudit.audit.runtime.run.directory import making_folder, sha256_of, write_atomically
+from clinaudit.audit.statistics.estimates import grouped
+from clinaudit.audit.statistics.intervals import (
+    Counts,
+    bounds_of_mean,
+    interval_of_resamples,
+    kappa_of,
+    observed_agreement,
+)
 from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import find_file, open_file, printable
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.reports.pages.pii_bench import render_review
-from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import Record, round_floats
+from clinaudit.reports.pages.benchmarks import render_review
+from clinaudit.reports.schema.record import Estimate, Record, round_floats
 
 REVIEW_PAGE: Final = "review.html"
 #: Whether the reviewer left a draft as it was.

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-from clinaudit.audit.results.gate.asked import Asked
-from clinaudit.audit.results.gate.shares import Sides
+from clinaudit.audit.results.gate.asked import Asked, Sides
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.intervals import beta_bounds
 

@@ -14,9 +14,9 @@ from pydantic_core import ErrorDetails
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.frame import METRICS
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
-from clinaudit.reports.terminal.layout import wrap
+from clinaudit.reports.terminal import wrap
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
 

@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import (
+    FEWEST_FOR_CHANCE,
     Asked,
+    Sides,
     asked_forms,
     asked_tiers,
     is_control_silent,
@@ -19,18 +21,15 @@ from clinaudit.audit.results.gate.asked import (
     shows_chance_of,
     silent_control_remark,
 )
-from clinaudit.audit.results.gate.diagnoses import Comparisons
-from clinaudit.audit.results.gate.guards import why_withheld
+from clinaudit.audit.results.gate.guards import Comparisons, why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
 from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy
-from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, Sides
 from clinaudit.audit.results.gate.words import Decided, narrowed_sentence, not_asked_sentence
-from clinaudit.audit.statistics.pools import SPLITS, pool_size
+from clinaudit.audit.statistics.estimates import SPLITS, pool_size
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.schema.run_results import RunResults
-from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleStatus, Status, Verdict
+from clinaudit.reports.schema.run_results import Narrowing, Rule, RuleStatus, RunResults, Status, Verdict
 from clinaudit.reports.wording.names import display_words, join_words
 from clinaudit.reports.wording.rule_rows import POOLS
 

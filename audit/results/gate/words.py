@@ -7,7 +7,7 @@ number of patients that was measured: they are published.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleKind, RuleStatus
+from clinaudit.reports.schema.run_results import Narrowing, Rule, RuleKind, RuleStatus
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.results.publication.published_files import PUBLISHED
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.runtime.run.durable_files import flush, make_private_directory
+from clinaudit.audit.runtime.run.directory import RunDirectory, flush, hold_lock, make_private_directory
 from clinaudit.audit.runtime.run.manifest import has_manifest, is_purged, verify, write_manifest
 from clinaudit.errors import BadInputError, IncompleteError, StorageError, UnsafeError, UsageError
 

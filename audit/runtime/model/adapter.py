@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.console import quiet_stderr
 from clinaudit.audit.runtime.model.model_directory import (
     FileStates,
     digest_files,

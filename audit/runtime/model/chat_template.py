@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderChat, RenderedChat
+from clinaudit.priors.tiers import SYSTEM, Conversation, Message, RenderChat, RenderedChat
 
 #: A prompt takes less than a millisecond.
 DEADLINE_S: Final = 10.0

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from safetensors import SafetensorError, safe_open
 
-from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.directory import sha256_of
 from clinaudit.errors import BadInputError, StorageError, UnsafeError
 
 #: Files that decide how text becomes tokens; no other file of a tokenizer is loaded.

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import re2
 from huggingface_hub.errors import StrictDataclassError
 
-from clinaudit.audit.runtime.console.streams import first_line
+from clinaudit.audit.runtime.console import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, require_unchanged
 from clinaudit.errors import BadInputError

@@ -15,9 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.runtime.console.streams import quiet_stderr
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.console import quiet_stderr
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse, choose_threads
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
@@ -27,7 +26,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     ScoreRequest,
 )
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.runtime.model.engines.token_scores import score_texts
+from clinaudit.audit.runtime.model.engines.transformers_engine import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

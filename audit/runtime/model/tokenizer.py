@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.runtime.model.model_directory import TOKENIZER_FILES, optional_json, present
-from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.directory import sha256_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from clinaudit.audit.runtime.run.durable_files import replacing_by_library
+from clinaudit.audit.runtime.run.directory import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
 
 if TYPE_CHECKING:

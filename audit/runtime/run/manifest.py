@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory, sha256_of, write_atomically
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
 
 _PUBLIC: Final = "manifest.json"

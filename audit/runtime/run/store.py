@@ -17,8 +17,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Le
 from pydantic import TypeAdapter
 
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
-from clinaudit.audit.runtime.run.durable_files import open_sqlite
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, open_sqlite, require_regular
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 #: Of what a run keeps to go on with: another number where the same settings or tables come to mean something else.

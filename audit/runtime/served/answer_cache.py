@@ -15,11 +15,9 @@ from dataclasses import asdict, astuple, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 
-from clinaudit.audit.runtime.run.directory import RunDirectory, require_regular
-from clinaudit.audit.runtime.run.durable_files import open_pure_cache
+from clinaudit.audit.runtime.run.directory import RunDirectory, open_pure_cache, require_regular
 from clinaudit.audit.runtime.served.access import ServedModel
-from clinaudit.audit.runtime.served.question import Question
-from clinaudit.audit.runtime.served.reply import Usage
+from clinaudit.audit.runtime.served.question import Question, Usage
 
 _COUNTS = [field.name for field in fields(Usage)]
 _SCHEMA = f"""

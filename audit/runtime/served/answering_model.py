@@ -17,15 +17,19 @@ from clinaudit.audit.runtime.served.access import Access, ServedModel, require_a
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
 from clinaudit.audit.runtime.served.question import (
+    OTHER_MODEL,
     REFUSED_BY_MODEL,
     REFUSED_BY_SERVER,
     AskingEstimate,
     Found,
     Inquiry,
     Question,
+    Usage,
+    count_usage,
     estimate_tokens,
+    other_model,
+    read_reply,
 )
-from clinaudit.audit.runtime.served.reply import OTHER_MODEL, Usage, count_usage, other_model, read_reply
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 from clinaudit.reports.wording.numbers import counted
 

@@ -20,7 +20,7 @@ import openai
 from anyio.from_thread import start_blocking_portal
 
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
-from clinaudit.audit.runtime.served.reply import read_json_object
+from clinaudit.audit.runtime.served.question import read_json_object
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.

@@ -2,8 +2,17 @@
 
 Read this first. Owns the order, and what is counted of patients who are left out. A stopped build is begun again with
 the same command and gives the same bytes; what a served model answered is kept. Source: AMNESIA, section 3.
+
+Who is to be forgotten: nested splits, at random and of one category (AMNESIA, section 3.2; appendix C).
+
+One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's split
+the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one size, and
+every patient of a category whom a random split forgets is forgotten in the category's split of that percentage: such
+patients come first in the category's order, and are m at most. The split of a request forgets those whom the user names
+[choice].
 """
 
+import random
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
-from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings, sha256_of
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
@@ -21,31 +29,108 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
     categories_of_file,
     categories_of_model,
+    name_of,
     read_given_categories,
+    taxonomy,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
-from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
+from clinaudit.audit.unlearning.benchmark.files import (
+    Bench,
+    BenchPatient,
+    Keyword,
+    Question,
+    QuestionOrigin,
+    Split,
+    write_bench,
+)
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
-from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
-from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_row
-from clinaudit.audit.unlearning.benchmark.questions.selection import Terms, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    Terms,
+    address_reader,
+    identifier_check,
+    question_row,
+    shared_holdouts,
+)
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,
     Choose,
     choose_by_templates,
     choose_given,
     choose_written,
+    read_given_questions,
 )
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
-from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
-from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.reports.schema.unlearning import BenchCounts
 from clinaudit.templates.profile import load_profile, locate_profile
+
+#: Table 5.
+PERCENTS: Final = (5, 10, 15, 20, 25)
+#: Fewest patients of a category whom its split must retain, so that the price others with the disease pay can be
+#: measured [choice]; the paper's smallest such group has 103.
+FEWEST_RETAINED: Final = 20
+
+
+def split_patients(
+    category_of: Mapping[str, str], *, categories: Sequence[str], seed: int, percents: Sequence[int] = PERCENTS
+) -> tuple[list[Split], dict[str, list[int]]]:
+    """Return all splits of the patients, random ones first, and the percentages of `categories` that are unavailable.
+
+    These are by the category and the reason. `category_of` holds the patients trained on. The result depends on their
+    ids, their categories and the seed alone.
+    """
+    order = sorted(category_of)
+    # Not Python's own hash: it differs from process to process.
+    random.Random(f"clinaudit unlearning splits {seed}").shuffle(order)
+    splits = [_split(order, None, percent, order) for percent in percents if _size(order, percent)]
+    missing: dict[str, list[int]] = {}
+    for category in categories:
+        of_category = [patient_id for patient_id in order if category_of[patient_id] == category]
+        for percent in percents:
+            size = _size(order, percent)
+            if size and len(of_category) >= size + FEWEST_RETAINED:
+                splits.append(_split(order, category, percent, of_category))
+            elif of_category:
+                reason = f"{name_of(category)}: {_why_not(len(of_category), size)}"
+                missing.setdefault(reason, []).append(percent)
+    return splits, missing
+
+
+def split_request(named: Collection[str], trained: Collection[str]) -> Split:
+    """Return the split that forgets the patients `named`, who must be among those `trained` on.
+
+    Raises `ValueError` where one is not, or where nobody would be retained.
+    """
+    forget = sorted(named)
+    retain = tuple(sorted(set(trained).difference(named)))
+    if not set(named) <= set(trained) or not retain:
+        raise ValueError("a request names some of the patients trained on, and not all of them")
+    percent = max(1, (200 * len(forget) + len(trained)) // (2 * len(trained)))
+    return Split("request", None, percent, tuple(forget), retain)
+
+
+def _split(order: Sequence[str], category: str | None, percent: int, candidates: Sequence[str]) -> Split:
+    forget = candidates[: _size(order, percent)]
+    chosen = set(forget)
+    retain = tuple(patient_id for patient_id in order if patient_id not in chosen)
+    return Split("random" if category is None else "category", category, percent, tuple(forget), retain)
+
+
+def _size(order: Sequence[str], percent: int) -> int:
+    """Patients that a percentage forgets, a half rounded up."""
+    return (percent * len(order) + 50) // 100
+
+
+def _why_not(held: int, size: int) -> str:
+    if not size:
+        return "the percentage of so few patients is none"
+    if held < size:
+        return "fewer patients have the category than the split forgets"
+    return f"it would retain fewer than {FEWEST_RETAINED} patients of the category"
+
 
 #: Where questions or categories come from, unless a file gives them.
 Source = Literal["offline", "served"]

@@ -20,15 +20,14 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, break_control_tokens, fence_marker
-from clinaudit.audit.statistics.agreement import kappa_of
+from clinaudit.audit.statistics.intervals import kappa_of
+from clinaudit.audit.unlearning.benchmark.categories import OTHER, name_of, ranked
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
-from clinaudit.audit.unlearning.benchmark.files import Bench, write_frame
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Bench, BenchPatient, Question, write_frame
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.unlearning import PanelFigures

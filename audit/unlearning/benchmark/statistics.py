@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, Split
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
+from clinaudit.audit.unlearning.benchmark.categories import OTHER, name_of, taxonomy
+from clinaudit.audit.unlearning.benchmark.files import BenchPatient, Question, Split
 from clinaudit.reports.schema.unlearning import BenchCounts, CategoryCounts, SplitCounts
-from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table
-from clinaudit.reports.terminal.layout import table_text
+from clinaudit.reports.tables.unlearning import corpus_table, panel_tables, splits_table
+from clinaudit.reports.terminal import table_text
 
 
 def count_bench(

@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.unlearning.certificate.evidence import WrittenText
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Pool, run_joint_test
+from clinaudit.audit.unlearning.certificate.patient_figures import WrittenText
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,
@@ -28,7 +28,7 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     mean_length,
     mean_of,
 )
-from clinaudit.reports.schema.forgetting import HealthCheck
+from clinaudit.reports.schema.certificate import HealthCheck
 
 NO_TEXT: Final = "there are no generations of them in both runs"
 _SHORT: Final = "generations shorter than a match"

@@ -3,12 +3,25 @@
 Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request. The
 named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
 What may be published is decided in `without_names`.
+
+The verdict of a request as a whole, and why (docs/forgetting.md).
+
+A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a training
+record says that it was never made to forget. Where something is missing, nothing is shown. Passing is never by lack of
+data: the joint test must be able to fail; and without a record it must have failed for the old model, the positive
+control.
+
+The deletion certificate without names: exact (PHI), and what of it may be published (docs/forgetting.md).
+
+Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may know
+how many they are, and a known total gives a small cell away. Of more, a count is published where neither it nor the
+rest is 1 to 10.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, open_pair, read_people
 from clinaudit.audit.unlearning.certificate.bench_result import (
@@ -16,47 +29,159 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
     add_answers,
     lacks_answers,
     measure_answers,
+    measure_collateral,
+    measure_forget_quality,
+    measure_price,
     read_bench_result,
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
-from clinaudit.audit.unlearning.certificate.collateral import measure_collateral, measure_forget_quality, measure_price
-from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, read_evidence
-from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_tests
+from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Pool, run_joint_tests
 from clinaudit.audit.unlearning.certificate.patient_figures import (
     AuditFigures,
+    EvidencePair,
     figure_rows,
     missing_of,
     read_audit_figures,
+    read_evidence,
 )
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord, read_training_record
-from clinaudit.audit.unlearning.certificate.verdict import (
-    ANSWERS_COLLAPSED,
-    COLLAPSED,
-    NOT_PROBED,
-    NOT_TRAINED,
-    NOTHING_TELLS,
-    OTHER_CORPUS,
-    OWN_COLLAPSE,
-    PURGED,
-    UNCHECKED,
-    UNWEIGHED,
-    Found,
-    decide,
-    reasons_of_request,
-)
-from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.priors.corpus.patient import PatientList
 from clinaudit.reports.schema.certificate import (
+    NOT_PUBLISHED,
     BenchBlock,
     Certificate,
     CertifiedModel,
+    Forgetting,
+    ForgettingVerdict,
+    HealthCheck,
     PatientCertificate,
     PriceFigure,
     TrainedAgain,
+    Trigger,
 )
-from clinaudit.reports.schema.forgetting import Forgetting, Trigger
 from clinaudit.reports.schema.identity import read_identity
+from clinaudit.reports.wording.figures import count_words, is_hidden
+
+FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"
+NOTHING_BEFORE: Final = "the joint test does not fail for the old model: that it passes now would show nothing"
+NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
+UNWEIGHED: Final = "too few patients have a figure that the patient has for the joint test to weigh it"
+PURGED: Final = "the evidence of a run was purged"
+NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"
+OTHER_CORPUS: Final = (
+    "the runs had different corpora: text of the run after was not matched with the patient's notes of before"
+)
+NOT_TRAINED: Final = "the patient was not in the training data of the run before"
+COLLAPSED: Final = "the collapse check failed: the texts of the new model are no longer like those of the old model"
+ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the old model"
+UNCHECKED: Final = "the collapse check could not be made"
+OWN_COLLAPSE: Final = (
+    "the texts of the new model on this patient stand out among those on patients never seen: they are shorter, more "
+    "repetitive or unlike text"
+)
+#: True of the runs, whoever is named.
+OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found of one named patient beside its figures, in words."""
+
+    breaks: set[str] = field(default_factory=set)
+    lacking: set[str] = field(default_factory=set)
+
+    def waive(self) -> None:
+        """Drop what bears on no model that was trained again: it was not made to forget, and need not have known."""
+        self.breaks.clear()
+        self.lacking -= {UNCHECKED, NOT_TRAINED}
+
+    @property
+    def reasons(self) -> list[str]:
+        """What keeps the request from passing, of this patient."""
+        return sorted(self.breaks | self.lacking)
+
+
+def reasons_of_request(tests: JointTests, *, is_by_record: bool) -> list[str]:
+    """Return what the joint test lacks for anybody to pass; a training record needs no positive control."""
+    if not tests.after.can_fail or not (is_by_record or tests.before.can_fail):
+        return [FEW_NEVER_SEEN]
+    return [] if is_by_record or any(map(tests.before.fails, tests.before.as_large)) else [NOTHING_BEFORE]
+
+
+def decide(
+    found: Collection[Found], tests: JointTests, reasons: Collection[str], *, is_by_record: bool
+) -> ForgettingVerdict:
+    """Return the verdict of the request: the first that holds; `reasons` are those of `reasons_of_request`."""
+    if any(map(tests.after.fails, tests.after.as_large)):
+        return "still leaks"
+    if any(one.breaks for one in found):
+        return "broken"
+    if reasons or not found or any(one.lacking for one in found):
+        return "not shown"
+    return "never trained on" if is_by_record else "forgotten"
+
+
+#: What is weighed beside the two audits, in words.
+ANSWERS: Final = "answers to a benchmark's questions"
+TRAINED_AGAIN: Final = "the training record of the model after"
+_SIDES: Final = ("stood_out_before", "stands_out_after")
+
+
+def exact_forgetting(certificate: Certificate) -> Forgetting:
+    """Return the certificate without names, with its exact counts (PHI)."""
+    patients = certificate.patients
+    beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
+    before, after = (_share_of([getattr(one, side) for one in patients]) for side in _SIDES)
+    return Forgetting(
+        verdict=certificate.verdict,
+        named=f"{len(patients):,}",
+        before=before,
+        after=after,
+        collapsed=certificate.collapsed,
+        is_trained_again=certificate.training_record is not None,
+        health=certificate.health,
+        reasons=sorted({*certificate.reasons, *(reason for patient in patients for reason in patient.reasons)}),
+        beside=[words for words, given in beside.items() if given is not None],
+    )
+
+
+def published_forgetting(certificate: Certificate, group_sizes: Mapping[str, int]) -> Forgetting:
+    """Return what may be published; `group_sizes` are the patients that each health check rests on."""
+    exact, named = exact_forgetting(certificate), len(certificate.patients)
+    is_few = is_hidden(named)
+    before, after = (sum(map(bool, (getattr(one, side) for one in certificate.patients))) for side in _SIDES)
+    return exact.model_copy(
+        update={
+            "named": count_words(named),
+            # ">1 of 12" would be 11 of them, since 10 and fewer are "<11".
+            "before": None if is_few or is_hidden(before, named) else exact.before,
+            "after": None if is_few or is_hidden(after, named) else exact.after,
+            "health": [_publish_check(check, group_sizes.get(check.group, 0)) for check in exact.health],
+            # A reason is shown where somebody has it, or of how many are named: of few that is a count.
+            "reasons": [reason for reason in exact.reasons if reason in OF_THE_RUNS or not is_few],
+        }
+    )
+
+
+def _share_of(found: Sequence[bool | None]) -> str | None:
+    """Return how many of those named were found; None where the test could find nobody."""
+    return f"{sum(map(bool, found)):,} of {len(found):,}" if any(one is not None for one in found) else None
+
+
+def _publish_check(check: HealthCheck, patients: int) -> HealthCheck:
+    """Give measured values of text to two digits where more than ten patients stand behind them.
+
+    A share of generations is a function of how many patients have one such generation: it is never given.
+    """
+    if check.unit == "tokens" and patients and not is_hidden(patients):
+        values = {name: getattr(check, name) for name in ("a", "b", "limit")}
+        return check.model_copy(
+            update={name: None if of is None else float(f"{of:.2g}") for name, of in values.items()}
+        )
+    withheld = check.a is not None or check.b is not None
+    reason = check.reason or (NOT_PUBLISHED if withheld else None)
+    return check.model_copy(update={"a": None, "b": None, "limit": None, "reason": reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

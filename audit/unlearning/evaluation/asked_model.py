@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.unlearning.benchmark.files import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.methods.texts import IGNORED, QuestionPrompts, answered_question, pad_rows
 from clinaudit.audit.unlearning.methods.trained_network import load_network, place
 from clinaudit.errors import BadInputError

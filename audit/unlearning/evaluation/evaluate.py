@@ -2,33 +2,36 @@
 
 Owns the order: what is given, who takes part, scores, figures, the page. A stopped evaluation goes on with the same
 command and gives the same bytes; a model more may be given then (docs/unlearning.md).
+
+The files of an evaluation, and the table that is printed.
+
+Owns their names. All that is about a patient lies under `evidence/`; the page, the tables of figures and checks, and
+the record `evaluate.json` name models and splits, and no id.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
-from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm, Split
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings, sha256_of, write_atomically
+from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, QuestionForm, Split, read_bench, write_frame
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench, describe_split, in_order
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.given_answers import read_answers
 from clinaudit.audit.unlearning.evaluation.given_models import (
     GivenModel,
     ModelPlace,
     find_before,
+    read_answers,
     read_models,
     splits_of,
 )
-from clinaudit.audit.unlearning.evaluation.result_files import write_result
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, as_answers, require_memory
 from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions, measure_trial
 from clinaudit.audit.unlearning.methods.unlearn import describe_machine
@@ -38,9 +41,75 @@ from clinaudit.audit.unlearning.metrics.means import groups_of, measure_groups, 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.reports.pages.unlearning import render_unlearning
-from clinaudit.reports.schema.unlearning import CHECKS, FIGURES, EvaluatedModel, EvaluationRecord, EvaluationSettings
-from clinaudit.reports.wording.unlearning import Evaluation
+from clinaudit.reports.pages.benchmarks import render_unlearning
+from clinaudit.reports.schema.unlearning import (
+    CHECKS,
+    FIGURES,
+    KINDS,
+    EvaluatedModel,
+    EvaluationRecord,
+    EvaluationSettings,
+)
+from clinaudit.reports.terminal import align_columns
+from clinaudit.reports.wording.unlearning import NONE, Evaluation
+
+RECORD_FILE: Final = "evaluate.json"
+PAGE_FILE: Final = "report.html"
+FIGURES_FILE: Final = "figures.csv"
+CHECKS_FILE: Final = "collapse.csv"
+
+
+def write_result(
+    run: RunDirectory, evaluation: Evaluation, evidence: Mapping[str, pl.DataFrame], *, page: str | None
+) -> None:
+    """Write all files of an evaluation, `evaluate.json` last: without it there is no result.
+
+    `evidence` are tables by name. The caller holds the lock.
+    """
+    for name in (RECORD_FILE, PAGE_FILE, FIGURES_FILE, CHECKS_FILE):
+        (run.root / name).unlink(missing_ok=True)
+    for name, frame in evidence.items():
+        write_frame(run.evidence / f"{name}.parquet", frame)
+    write_atomically(run.root / FIGURES_FILE, evaluation.figures.write_csv())
+    write_atomically(run.root / CHECKS_FILE, evaluation.checks.write_csv())
+    if page is not None:
+        write_atomically(run.root / PAGE_FILE, page)
+    write_atomically(run.root / RECORD_FILE, evaluation.record.text())
+
+
+_WITHOUT_EM: Final = {"mu": "mu_without_em", "afe": "afe_without_em"}
+#: Heading -> metric, group and use.
+_COLUMNS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "AFE": ("afe", "forget", "train"),
+    "withheld": ("afe", "forget", "holdout"),
+    "LS": ("ls", "forget", "train"),
+    "ref": ("ls_reference", "forget", "train"),
+    "DS": ("ds", "forget", "train"),
+    "MU": ("mu", "retain", "train"),
+    "same": ("mu", "same", "train"),
+    "others": ("mu", "others", "train"),
+}
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """Return a table a split, in at most 100 columns; of answers made elsewhere MU and AFE are without EM."""
+    has_em = not evaluation.figures.filter(pl.col("value").is_not_null(), metric="em").is_empty()
+    lines: list[str] = []
+    for split in evaluation.record.splits:
+        rows: list[tuple[str, ...]] = [("model", "questions", *_COLUMNS)]
+        for model, kind in product(evaluation.record.models, KINDS):
+            found = [
+                evaluation.find(
+                    split.split, model.name, metric if has_em else _WITHOUT_EM.get(metric, metric), group, kind, use
+                )
+                for metric, group, use in _COLUMNS.values()
+            ]
+            cells = [NONE if one is None or one.value is None else f"{one.value:.3f}" for one in found]
+            if any(cell != NONE for cell in cells):
+                rows.append((model.name, kind, *cells))
+        lines += [split.split, align_columns(rows), ""]
+    lines.append("AFE, LS and DS are of forgotten patients, MU of retained ones: same, who share a disease with them")
+    return "\n".join([*lines, *([] if has_em else ["MU and AFE without exact memorization"])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,8 @@ import polars as pl
 from clinaudit.audit.runtime.model.engines.memory import GIB, float32_shortage
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
-from clinaudit.audit.runtime.run.durable_files import make_private_directory
-from clinaudit.audit.unlearning.benchmark.files import write_frame
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question, Split
+from clinaudit.audit.runtime.run.directory import make_private_directory
+from clinaudit.audit.unlearning.benchmark.files import Answer, Question, Split, write_frame
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.trials import TRIALS, Setup, Tried

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError, model_validator
 
-from clinaudit.audit.runtime.run.durable_files import (
+from clinaudit.audit.runtime.run.directory import (
     FILE_MODE,
     flush,
     make_private_directory,

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm
+from clinaudit.audit.unlearning.benchmark.files import Bench, Question, QuestionForm
 from clinaudit.errors import BadInputError
-from clinaudit.priors.renderings import Conversation
+from clinaudit.priors.tiers import Conversation
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -14,7 +14,7 @@ from typing import Any, Final
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils import logging
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.methods.losses import DivergedError, Objective
 from clinaudit.audit.unlearning.methods.texts import MicroBatch, Rows, TrainingPlan, pad_rows
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
 from clinaudit.audit.runtime.model.pretrained import deterministic, require_own_weights
 from clinaudit.audit.runtime.run.directory import library_versions
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.benchmark.files import Bench, Split
 from clinaudit.audit.unlearning.methods.losses import METHODS, DivergedError, Likelihood, Objective, Rmu
-from clinaudit.audit.unlearning.methods.memory import require_training_memory
 from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, ModelFolder
 from clinaudit.audit.unlearning.methods.texts import (
     DEFAULT_TRAINING,
@@ -30,7 +28,13 @@ from clinaudit.audit.unlearning.methods.texts import (
     read_notes,
     read_texts,
 )
-from clinaudit.audit.unlearning.methods.trained_network import Device, TrainedNetwork, load_network, write_model
+from clinaudit.audit.unlearning.methods.trained_network import (
+    Device,
+    TrainedNetwork,
+    load_network,
+    require_training_memory,
+    write_model,
+)
 from clinaudit.errors import BadInputError
 
 #: Of all libraries, those that change weights, and what a network says.

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from clinaudit.audit.unlearning.benchmark.records import Answer
-from clinaudit.audit.unlearning.metrics.words import Words, words_of
-from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.audit.unlearning.benchmark.files import Answer
+from clinaudit.audit.unlearning.metrics.keywords import Words, words_of
+from clinaudit.reports.schema.certificate import AnswerCheck
 
 #: B's share of texts too short to be any may exceed A's by so much, and never exceeds half.
 MORE_SHORT: Final = 0.1

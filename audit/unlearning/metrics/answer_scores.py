@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
-from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall, words_of
+from clinaudit.audit.statistics.estimates import grouped
+from clinaudit.audit.unlearning.benchmark.files import Answer, Keyword, Question, QuestionForm
+from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_question, rouge_l_recall, words_of
 from clinaudit.priors.diagnoses import Diagnosis
 
 if TYPE_CHECKING:
     from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
     from clinaudit.audit.measures.judge.verdict import PatientStatus
-    from clinaudit.audit.runtime.language.encoders import EntailmentModel, SentenceEmbeddings
+    from clinaudit.audit.runtime.language import EntailmentModel, SentenceEmbeddings
 
 #: What joins the digits of one number: "7" is no part of 7.2 or of 120/7.
 _IN_NUMBERS: Final = ".,/:"
@@ -94,7 +94,7 @@ class Scorers(NamedTuple):
 
 def load_embedder(directory: Path | None) -> "SentenceEmbeddings":
     """Return the embeddings of an encoder in a directory, or of the installed package."""
-    from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.language import embeddings_of_directory, packaged_embeddings
 
     return packaged_embeddings() if directory is None else embeddings_of_directory(directory)
 
@@ -103,7 +103,7 @@ def load_entailment(directory: Path | None) -> Entailment:
     """Return entailment by the model in a directory, or by rules."""
     if directory is None:
         return EntailmentByRules()
-    from clinaudit.audit.runtime.language.encoders import EntailmentModel
+    from clinaudit.audit.runtime.language import EntailmentModel
 
     return EntailmentByModel(EntailmentModel(directory))
 

@@ -18,11 +18,10 @@ from clinaudit.audit.statistics.patient_means import (
     columns_of,
     harmonic_mean_of,
 )
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, Split
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
+from clinaudit.audit.unlearning.benchmark.categories import OTHER
+from clinaudit.audit.unlearning.benchmark.files import Bench, Question, Split
 from clinaudit.audit.unlearning.metrics.answer_scores import METRICS
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import FIGURES, AnswerGroup, PatientRole
 
 #: `patient_figures`, a row a model, patient, kind and use of questions, and metric: the mean over the `n` answers that

@@ -18,7 +18,7 @@ from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
-from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.exports import write_csv
 from clinaudit.reports.schema.run_results import RunResults, to_json
 
 _PAGE = Path(__file__).parents[3] / "docs" / "results.md"

@@ -15,13 +15,12 @@ from support.written_corpus import write_corpus
 from clinaudit.audit.assembly import costs, pipeline
 from clinaudit.audit.assembly.costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
-from clinaudit.audit.assembly.results import list_attacks
-from clinaudit.audit.assembly.run_record import audited_prompts, hidden_digest
+from clinaudit.audit.assembly.results import audited_prompts, hidden_digest, list_attacks
 from clinaudit.audit.assembly.scored import plan_scores
 from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.scoring import load_labelled_set
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.settings import ReadingOptions
@@ -29,7 +28,7 @@ from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 

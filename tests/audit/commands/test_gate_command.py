@@ -8,7 +8,7 @@ from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.results.gate.policy import locate_policy
-from clinaudit.audit.results.publication.run_verdict import find_verdict
+from clinaudit.audit.results.publication.published_files import find_verdict
 from clinaudit.audit.runtime.run.manifest import write_manifest
 
 

@@ -11,7 +11,7 @@ from support.hand_made_bench import QUESTIONS, save_hand_made_bench
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.unlearn import score
-from clinaudit.audit.unlearning.benchmark.records import Keyword
+from clinaudit.audit.unlearning.benchmark.files import Keyword
 from clinaudit.audit.unlearning.evaluation import evaluate
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.unlearning import CHECKS, FIGURES

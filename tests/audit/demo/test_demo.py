@@ -11,7 +11,7 @@ import pytest
 from clinaudit.audit.demo.corpus import write_demo_corpus, write_notes
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
 from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
-from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
+from clinaudit.audit.pii.taxonomy import PII_TYPES, EntitySpan, categories, resolve_overlaps
+from clinaudit.reports.schema.pii_bench import HIPAA_IDENTIFIERS
 
 
 def test_the_papers_categories_by_type():

@@ -7,7 +7,7 @@ import pytest
 from support.pii.owner_oracle import WAYS, Person, Site, draw_people
 
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile

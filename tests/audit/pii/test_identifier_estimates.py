@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.evidence_frames import evidence
 
-from clinaudit.audit.pii.estimates import estimate_identifiers
+from clinaudit.audit.pii.stage import estimate_identifiers
 from clinaudit.reports.estimates.frame import Estimates
 
 HERE = {"form": "text", "tier": "public", "arm": "train"}

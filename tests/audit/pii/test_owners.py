@@ -14,18 +14,16 @@ from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, g
 from support.random_tables import read_drawn
 from support.simulations import in_blocks
 
-from clinaudit.audit.pii.estimates import estimate_identifiers
-from clinaudit.audit.pii.owners import FOUND, tell_owners
-from clinaudit.audit.pii.site_index import index_values
-from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.owners import FOUND, index_values, tell_owners
+from clinaudit.audit.pii.stage import estimate_identifiers, find_identifiers
+from clinaudit.audit.pii.values.known_values import DateReader, ValueScanner
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
-from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.pools import Pools, draw_pools
+from clinaudit.audit.statistics.estimates import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.hipaa import IdentifierOwner
+from clinaudit.reports.schema.pii_bench import IdentifierOwner
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40

@@ -7,8 +7,8 @@ from support.cases import read_cases, read_found
 from support.pii.found_spans import found_in_readings
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text, read_past_leaders
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 DETECTOR = RuleDetector()
 CASES = read_cases("pii/value_cases.txt")

@@ -9,13 +9,12 @@ from support.evidence_frames import generation_frame
 from support.pii.owner_oracle import Site, draw_people, generation
 
 from clinaudit.audit.pii import stage
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.planted import PLANTED, can_be_planted, is_found, measure_recall, plant
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
+from clinaudit.audit.pii.values.known_values import DateReader
 from clinaudit.audit.pii.values.normal_form import readings
-from clinaudit.audit.pii.values.value_scan import DateReader
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile
 

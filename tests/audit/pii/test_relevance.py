@@ -3,9 +3,8 @@
 import pytest
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.relevance import intents, needed_categories, needed_spans
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 COUPLE = (
     "[A full_name|Ada Lund] is a [A age|34]-year-old [A occupation|nurse] in [A city|Aarhus]. She earns "

@@ -17,8 +17,8 @@ from clinaudit.audit.pii import owners
 from clinaudit.audit.pii.detectors import gazetteer
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import LocalRunner, ShardRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, read_table
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile

@@ -10,9 +10,9 @@ from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
 
 from clinaudit.audit.assembly.results import find_fit_caveats
-from clinaudit.audit.preview.profile_fit import Kind
+from clinaudit.audit.preview.fit import Kind
 from clinaudit.audit.preview.survey import survey_corpus
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 
 PEOPLE = make_people(24)

@@ -5,8 +5,7 @@ from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import PROFILE as SOAP
 from support.patient_facts import corpus_of
 
-from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
-from clinaudit.audit.preview.profile_fit import Kind, find_misplaced, tabulate_places
+from clinaudit.audit.preview.fit import Kind, find_misplaced, mark_doubtful_facts, tabulate_places
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile

@@ -10,10 +10,10 @@ from support.corpus_tables import write_tables
 from support.patient_facts import NOTE
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE
+from clinaudit.audit.measures.cohorts.cohort import SAMPLE_SIZE
 from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.preview.survey import survey_corpus
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.tiers import TIERS
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clinaudit.audit.requests import register as door
-from clinaudit.audit.requests.register import REGISTER_FILE, REQUEST_FILE, enter_request, read_register
+from clinaudit.audit import deletion_requests as door
+from clinaudit.audit.deletion_requests import REGISTER_FILE, REQUEST_FILE, enter_request, read_register
 from clinaudit.errors import BadInputError, UsageError
 
 TODAY = date(2026, 5, 4)

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clinaudit.audit.statistics.agreement import kappa_of, observed_agreement
+from clinaudit.audit.statistics.estimates import SPLITS, draw_pools
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
     holm,
+    kappa_of,
     newcombe_difference,
+    observed_agreement,
+    paired_difference,
 )
-from clinaudit.audit.statistics.paired_differences import paired_difference
-from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.reports.estimates.intervals import beta_bounds
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Estimate
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (0, 10), (3, 7), (10, 10), (81, 263)])

@@ -12,8 +12,8 @@ from clinaudit.audit.statistics.intervals import (
     bounds_of_mean,
     clopper_pearson_of_mean,
     newcombe_difference,
+    paired_difference,
 )
-from clinaudit.audit.statistics.paired_differences import paired_difference
 from clinaudit.audit.statistics.patient_means import (
     FEWEST_PATIENTS,
     PatientColumn,
@@ -23,7 +23,7 @@ from clinaudit.audit.statistics.patient_means import (
     difference_of_groups,
     harmonic_mean_of,
 )
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Estimate
 
 
 def scores_of(count: int, *, seed: int = 0) -> np.ndarray:

@@ -10,7 +10,7 @@ from support.unlearning.evaluated_models import save_bench
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines import memory
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory, Shortage, float32_shortage
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model

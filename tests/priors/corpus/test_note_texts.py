@@ -28,7 +28,7 @@ from clinaudit.priors.corpus.child_readers import iter_parquet
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.note_texts import TextStore, release_pages
+from clinaudit.priors.corpus.patient import TextStore, release_pages
 from clinaudit.reports.schema.record import ARMS
 
 SECRET = "Zebulon"
@@ -277,7 +277,7 @@ sys.exit(run(["check", sys.argv[1]]))
 WRITES_AND_WAITS = """
 import sys, time
 from pathlib import Path
-from clinaudit.priors.corpus.note_texts import TextStore
+from clinaudit.priors.corpus.patient import TextStore
 with TextStore(Path(sys.argv[1])) as texts:
     texts.append("Zebulon " * 1_000_000)
     if sys.argv[2] == "while written":

@@ -12,8 +12,8 @@ from support.exports.hospital import FIRST_TEXT
 
 from clinaudit.priors.importers import attachments
 from clinaudit.priors.importers.attachments import decode_base64, kind_of, plain_text_of, text_of, unpacked
-from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.templates.markup import form_of
+from clinaudit.priors.importers.corpus_writer import RecordError
+from clinaudit.templates.shown_text import form_of
 
 _PAGE = b"<html><body><p>CC: cough</p></body></html>"
 _RTF = rb"{\rtf1 CC: cough}"

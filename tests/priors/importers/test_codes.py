@@ -13,7 +13,7 @@ from support.exports.importing import import_export, import_own, refusal_of_own
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.codes import CodeBook, Labels
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.corpus_writer import RecordError
 
 BOOK = CodeBook(load_panel())
 

@@ -19,7 +19,7 @@ import signal, sys, time
 # A test run under nohup hands down that SIGHUP is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from pathlib import Path
-from clinaudit.audit.runtime.console.streams import ends_in_order
+from clinaudit.audit.runtime.console import ends_in_order
 from clinaudit.priors.importers.corpus_writer import made_whole
 with ends_in_order(), made_whole(Path(sys.argv[1])) as directory:
     (directory / "notes.csv.zst").write_text("half")

@@ -7,8 +7,8 @@ import lxml.html
 import pytest
 from support.cases import read_cases
 
+from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.html_text import text_of_html
-from clinaudit.priors.importers.ledger import RecordError
 
 
 @pytest.mark.parametrize(("page", "expected"), read_cases("exports/html_cases.txt")["pages"])

@@ -15,7 +15,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus import child_readers
 from clinaudit.priors.corpus.child_readers import find_errors
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.mapped_export import _birth
 from clinaudit.priors.importers.own_table import read_column_map
 

@@ -11,7 +11,7 @@ from support.exports import fhir, tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.importers.ledger import REJECTED_NAME
+from clinaudit.priors.importers.corpus_writer import REJECTED_NAME
 
 Rows = dict[str, list[list[Any]]]
 
@@ -275,7 +275,7 @@ def test_what_is_no_bundle_is_refused_without_its_name(tmp_path: Path, content: 
 
 def test_a_lost_record_is_noticed(tmp_path: Path) -> None:
     from clinaudit.errors import IntegrityError
-    from clinaudit.priors.importers.ledger import ImportLedger
+    from clinaudit.priors.importers.corpus_writer import ImportLedger
 
     ledger = ImportLedger(tmp_path / "rejected.csv")
     ledger.seen("note")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.rtf_text import text_of_rtf
 
 _FONTS = (

@@ -5,7 +5,7 @@ from polars.testing import assert_frame_equal
 from support.invented_estimates import invented_estimates
 
 from clinaudit.reports.estimates.frame import Row, as_estimates
-from clinaudit.reports.exports.estimates_csv import read_csv, write_csv
+from clinaudit.reports.exports import read_csv, write_csv
 
 HEAD = "metric,form,tier,arm,diagnosis,by,part,value,low,high,reason,count_low,count_high,of_low,of_high,behind\n"
 HIDDEN = Row("hit_rate", "text", "public", "train", low=0.0012349, high=1e-7, count_low=1, count_high=10, of_low=130,

@@ -11,9 +11,8 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report, invented_verdict
 
 from clinaudit.reports.estimates.frame import COLUMNS, Estimates, as_estimates
-from clinaudit.reports.exports.verdict_files import run_json, verdict_json, verdict_junit
-from clinaudit.reports.schema.run_results import RunResults
-from clinaudit.reports.schema.verdict import Rule, RuleStatus, Status, Verdict
+from clinaudit.reports.exports import run_json, verdict_json, verdict_junit
+from clinaudit.reports.schema.run_results import Rule, RuleStatus, RunResults, Status, Verdict
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
 PLACE = {"form": "text", "tier": "public", "arm": "train"}

@@ -8,8 +8,7 @@ import pytest
 from support.compared_results import compared
 from support.hostile_text import Tree
 
-from clinaudit.reports.pages.certificate import render_certificate
-from clinaudit.reports.pages.comparison import comparison_json, render_comparison
+from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.certificate import (
     Certificate,
     CertifiedModel,
@@ -19,8 +18,7 @@ from clinaudit.reports.schema.certificate import (
     TrainedAgain,
 )
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.wording.certificate import NOT_SAID
-from clinaudit.reports.wording.comparison import verdicts_sentence
+from clinaudit.reports.wording.certificate import NOT_SAID, verdicts_sentence
 
 ROOT = Path(__file__).parents[3]
 

@@ -20,16 +20,13 @@ from support.unlearning.bench_results import constant, write_bench_result
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.reports.estimates.frame import PLACE, Estimates
-from clinaudit.reports.exports.verdict_files import run_json, verdict_junit
-from clinaudit.reports.pages.annex import render_annex
-from clinaudit.reports.pages.certificate import certificate_json, render_certificate
-from clinaudit.reports.pages.comparison import comparison_json, render_comparison
-from clinaudit.reports.pages.report import render_report
+from clinaudit.reports.exports import run_json, verdict_junit
+from clinaudit.reports.pages.certificate import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.terminal.comparison import comparison_text
-from clinaudit.reports.terminal.verdict import report_text
+from clinaudit.reports.terminal import comparison_text, report_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
 MODELS: tuple[Any, ...] = (RunResults, Comparison, Certificate)

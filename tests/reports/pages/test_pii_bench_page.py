@@ -16,9 +16,9 @@ from support.pii.marked_samples import sample_of
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS
 from clinaudit.audit.pii.review.review_file import write_review_page
 from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
-from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.pages.benchmarks import render_pii_bench
 from clinaudit.reports.schema.pii_bench import PiiBench
+from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.pii_bench import (
     headline,
     missed_table,

@@ -9,9 +9,8 @@ from support.full_report import full_report
 from support.pages import Page
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates
-from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.html import css_string
-from clinaudit.reports.pages.report import render_report
+from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 
 REPORTS: dict[str, Callable[[], RunReport]] = {

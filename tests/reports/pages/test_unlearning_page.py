@@ -15,7 +15,7 @@ from support.unlearning.filled_evaluation import (
 )
 
 from clinaudit.reports.figures.unlearning import sizes_figure, trade_off_traces
-from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.pages.benchmarks import render_unlearning
 from clinaudit.reports.tables.unlearning import disease_tables, leakage_table, parts_tables, trials_tables
 from clinaudit.reports.wording.unlearning import Evaluation
 

@@ -9,14 +9,12 @@ from support.invented_estimates import invented_estimates
 
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
-from clinaudit.reports.schema.run_results import RunResults
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.schema.certificate import AnswerCheck
+from clinaudit.reports.schema.run_results import Rule, RunResults, Verdict
 from clinaudit.reports.tables.comparison import change_tables, health_table
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
-from clinaudit.reports.tables.measured import guards_table
-from clinaudit.reports.tables.run_facts import attacks_table
+from clinaudit.reports.tables.run_facts import attacks_table, guards_table
 from clinaudit.reports.wording.rule_rows import rule_rows
 
 

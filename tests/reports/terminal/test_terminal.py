@@ -9,12 +9,9 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report, invented_verdict
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates
-from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, Verdict
-from clinaudit.reports.terminal.comparison import comparison_text
-from clinaudit.reports.terminal.layout import wants_colour
-from clinaudit.reports.terminal.verdict import report_text, verdict_text
-from clinaudit.reports.wording.comparison import verdicts_sentence
+from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
+from clinaudit.reports.terminal import comparison_text, report_text, verdict_text, wants_colour
+from clinaudit.reports.wording.certificate import verdicts_sentence
 
 ESTIMATES = Estimates(invented_estimates())
 VERDICT = invented_verdict(ESTIMATES)

@@ -10,12 +10,16 @@ from clinaudit.audit.statistics.estimates import add_differences, mean_row, shar
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.comparison import Change, Comparison
-from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, RuleKind, Verdict
-from clinaudit.reports.wording.comparison import conclusion_sentence
+from clinaudit.reports.schema.run_results import Rule, RuleKind, RunReport, RunResults, Verdict
+from clinaudit.reports.wording.certificate import conclusion_sentence
 from clinaudit.reports.wording.figures import counts_text, row_text
-from clinaudit.reports.wording.first_screen import by_action, found_sentences, membership_sentence
-from clinaudit.reports.wording.leaks import identifier_sentences, own_text_sentences
+from clinaudit.reports.wording.first_screen import (
+    by_action,
+    found_sentences,
+    identifier_sentences,
+    membership_sentence,
+    own_text_sentences,
+)
 
 
 @pytest.mark.parametrize(

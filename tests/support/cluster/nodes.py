@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinaudit.audit.runtime.cluster.ray_runner import SETTINGS
+from clinaudit.audit.runtime.cluster import SETTINGS
 
 #: In the environment of all processes of a node: the directory of its files.
 _MARK = "CLUSTER_NODE"

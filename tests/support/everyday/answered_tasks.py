@@ -8,10 +8,9 @@ import polars as pl
 
 from clinaudit.audit.measures.everyday.tasks import Task, TaskSet, plan_tasks
 from clinaudit.audit.measures.generation.stage import Decoding, generate, load_generations
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

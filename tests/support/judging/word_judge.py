@@ -6,7 +6,7 @@ import polars as pl
 
 from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
 HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")

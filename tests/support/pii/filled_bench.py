@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
@@ -14,6 +13,7 @@ from clinaudit.reports.schema.pii_bench import (
     BenchSystem,
     PiiBench,
 )
+from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.pii_bench import paper
 
 #: Name, kind, strategy, and how good it is.

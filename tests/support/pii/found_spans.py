@@ -1,9 +1,8 @@
 """What a detector or a group of rules finds in a text, as (category, text) pairs in the order of the text."""
 
 from clinaudit.audit.pii.detectors.combined import Readings
-from clinaudit.audit.pii.detectors.rule_table import rule_groups
-from clinaudit.audit.pii.detectors.rules import RuleRows
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.detectors.rules import RuleRows, rule_groups
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
 
 
 def found_by(detector: Detector, text: str) -> list[tuple[str, str]]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detectors, unmask_text
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
+from clinaudit.audit.pii.taxonomy import Detector
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.run.processes import Processes
 

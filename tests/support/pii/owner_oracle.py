@@ -13,7 +13,7 @@ from random import Random
 
 from support.generations import Generation
 
-from clinaudit.reports.schema.hipaa import IdentifierOwner
+from clinaudit.reports.schema.pii_bench import IdentifierOwner
 
 _GIVEN = (
     *("Adela", "Bertram", "Cosima", "Dorian", "Elspeth", "Florian", "Gwendolyn", "Horatio", "Isolde", "Jasper"),

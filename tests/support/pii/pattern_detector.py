@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 #: What the invented texts of tests hold.
 PATTERNS = {

@@ -15,20 +15,19 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 from support.invented_verdict import invented_verdict
 
-from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
-from clinaudit.audit.measures.generation.place import with_place
+from clinaudit.audit.measures.disclosure import estimate_disclosure
+from clinaudit.audit.measures.generation.estimates import with_place
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.measures.memorization.estimates import estimate_fractions, estimate_patients
 from clinaudit.audit.results.publication.published_files import ESTIMATES, RESULTS, RUN_RECORD
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory, write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.statistics.estimates import add_differences
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, one_table
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.exports import write_csv
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.run_results import RunResults, to_json
 

@@ -17,12 +17,11 @@ from clinaudit.audit.results.gate.policy import load_policy, locate_policy
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory, sha256_of, write_atomically
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.exports import write_csv
 from clinaudit.reports.schema.run_results import CorpusFacts, RunReport, RunResults, Settings, to_json
 
 #: Stands in every file of the evidence, and must stand in no other.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.exports.estimates_csv import read_csv
+from clinaudit.reports.exports import read_csv
 
 
 def published_of(run: Path) -> Estimates:

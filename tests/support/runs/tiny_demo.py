@@ -24,7 +24,7 @@ class TinyDemo(NamedTuple):
 def make_tiny_demo(tiny: TinyDemo) -> None:
     """Write the corpus, and the stored model that was trained on it; the model stands only once it is whole."""
     from clinaudit.audit.demo.corpus import write_demo_corpus
-    from clinaudit.audit.runtime.run.durable_files import sha256_of
+    from clinaudit.audit.runtime.run.directory import sha256_of
 
     write_demo_corpus(tiny.corpus, seed=3, patients_per_arm=24)
     recipe = json.loads((STORED / "training.json").read_text(encoding="utf-8"))["recipe"]
@@ -41,7 +41,7 @@ def train_tiny_demo(tiny: TinyDemo) -> None:
     """Write the corpus and train the model."""
     from clinaudit.audit.demo.corpus import write_demo_corpus
     from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
-    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.console import Progress
 
     plan = TrainingPlan(vocabulary=700, layers=2, width=96, heads=2, hidden=256, epochs=14, validation_notes=4)
     write_demo_corpus(tiny.corpus, seed=3, patients_per_arm=24)

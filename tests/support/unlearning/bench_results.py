@@ -7,8 +7,8 @@ import polars as pl
 from support.hand_made_bench import question
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.unlearning.benchmark.records import Answer
-from clinaudit.audit.unlearning.evaluation.result_files import write_result
+from clinaudit.audit.unlearning.benchmark.files import Answer
+from clinaudit.audit.unlearning.evaluation.evaluate import write_result
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
 from clinaudit.audit.unlearning.metrics.answer_scores import SCORES
 from clinaudit.audit.unlearning.metrics.means import patient_figures

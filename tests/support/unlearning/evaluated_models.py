@@ -9,8 +9,7 @@ from support.unlearning.tiny_job import make_job
 from support.written_corpus import write_corpus
 
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyword, Question, Split, write_bench
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from support.hand_made_bench import bench_of, question
 
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Split
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, BenchPatient, Split
 from clinaudit.audit.unlearning.metrics.answer_scores import NO_LOGITS, SCORES
 from clinaudit.audit.unlearning.metrics.means import groups_of, measure_groups, patient_figures
 

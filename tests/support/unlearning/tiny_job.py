@@ -6,10 +6,9 @@ from typing import Any
 from support.hand_made_bench import bench_of, question
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Split
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Split
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import Job
 

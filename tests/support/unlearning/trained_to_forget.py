@@ -22,12 +22,19 @@ from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.demo.training import train_tokenizer
-from clinaudit.audit.measures.cohorts import stage
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.measures.cohorts import cohort
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
+from clinaudit.audit.unlearning.benchmark.files import (
+    Bench,
+    BenchPatient,
+    Keyword,
+    Question,
+    Split,
+    read_bench,
+    write_bench,
+)
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
@@ -243,7 +250,7 @@ def audit(made: TrainedToForget, model: Path, run: Path) -> Path:
     listed = run.with_suffix(".txt")
     listed.write_text("\n".join(NAMED), encoding="utf-8")
     with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "SAMPLE_SIZE", SAMPLE)
+        patch.setattr(cohort, "SAMPLE_SIZE", SAMPLE)
         run_audit(
             AuditSettings(
                 model=str(model),

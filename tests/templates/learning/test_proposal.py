@@ -14,8 +14,7 @@ from support.varied_notes import VariedNote, banner_notes, labelled_notes, short
 from clinaudit.priors.facts import fields_of
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.learning import LearningSample
-from clinaudit.templates.learning.profile_text import profile_text
-from clinaudit.templates.learning.proposal import Proposal, propose_profile
+from clinaudit.templates.learning.proposal import Proposal, profile_text, propose_profile
 from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
 

@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from typing import Any, Final, Literal, NamedTuple
 
 from clinaudit.priors.diagnoses import TermKind
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}

@@ -25,7 +25,7 @@ from clinaudit.audit.measures.judge.lexicon.layout import (
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
 LEXICON_JUDGE_VERSION = "12"

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from clinaudit.audit.measures.judge.verdict import PatientStatus
 from clinaudit.priors.diagnoses import TermKind
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.

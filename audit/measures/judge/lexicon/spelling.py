@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from clinaudit.priors.diagnoses import Diagnosis, drug_words
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 SPELLING_TABLE: Final = tomllib.loads(Path(__file__).with_name("spelling.toml").read_text(encoding="utf-8"))
 #: Words that notes run together with a term.

@@ -25,12 +25,11 @@ from clinaudit.audit.pii.benchmark.sample import (
 )
 from clinaudit.audit.pii.benchmark.scoring.scores import ANSWERS, ITEMS, ItemRow, gold_of, score_predictions
 from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
-from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
 )
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
@@ -41,6 +40,7 @@ from clinaudit.reports.schema.pii_bench import (
     MaskingStrategy,
     SampleScores,
 )
+from clinaudit.reports.schema.record import Estimate
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -17,9 +17,8 @@ from itertools import pairwise
 from pydantic import Field
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, less
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.relevance import needed_spans
-from clinaudit.audit.pii.taxonomy import PiiType, categories
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, PiiType, categories
 from clinaudit.reports.schema.pii_bench import BenchTask
 
 _LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"

@@ -22,8 +22,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from torchcrf import CRF  # type: ignore[import-untyped]
 
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 NAME = "bilstm_crf"
 #: PII-Bench, 4.1.

@@ -42,7 +42,7 @@ from clinaudit.audit.runtime.served.question import (
     fence_marker,
     restore_control_tokens,
 )
-from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.reports.schema.pii_bench import BenchTask, MaskingStrategy
 
 #: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is given the candidates: an oracle, no system.

@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from clinaudit.audit.runtime.console.streams import warn
+from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
@@ -35,7 +35,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
-from clinaudit.audit.runtime.served.reply import Reply, other_model, read_reply, text_in, token_count
+from clinaudit.audit.runtime.served.question import Reply, other_model, read_reply, text_in, token_count
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.

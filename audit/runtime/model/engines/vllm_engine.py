@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
+from clinaudit.audit.runtime.console import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,

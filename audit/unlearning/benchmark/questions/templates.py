@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Final
 
-from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartEntry, Part
 from clinaudit.audit.unlearning.benchmark.questions.selection import Candidate
 from clinaudit.priors.diagnoses import Diagnosis

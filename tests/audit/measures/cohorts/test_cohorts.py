@@ -9,8 +9,8 @@ import pytest
 from support.matched_people import Person, build, candidates_of, count_sets, estimates_of, ids_of, smds_of, worst_smd
 from support.simulations import first_of
 
-from clinaudit.audit.measures.cohorts.balance import CONTRASTS, POOR_SMD, standardized_mean_difference, swap_best
 from clinaudit.audit.measures.cohorts.estimates import BEFORE
+from clinaudit.audit.measures.cohorts.matching import CONTRASTS, POOR_SMD, standardized_mean_difference, swap_best
 from clinaudit.reports.schema.record import ARMS
 
 #: No row is kept.

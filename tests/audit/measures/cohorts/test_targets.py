@@ -9,13 +9,13 @@ from support.matched_people import Person, ids_of, labels_of
 from support.matched_people import build as build_cohort
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
-from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, find_missing_tiers, match_cohorts
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.measures.cohorts.cohort import SAMPLE_SIZE, find_missing_tiers, match_cohorts
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import PromptWriter
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import ProbedTiers
 from clinaudit.reports.schema.record import ARMS
 
 PANEL = load_panel(only=["hiv"])

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from clinaudit.audit.measures.disclosure.comparison import OUTCOMES, compare_auroc_all, impute, measure_auroc, most_told
+from clinaudit.audit.measures.disclosure import OUTCOMES, compare_auroc_all, impute, measure_auroc, most_told
 
 # Columns: negative, not mentioned, ambiguous, positive, unjudged; rows: with the diagnosis, without it.
 LEAK = np.array([[0, 4, 1, 15, 0], [2, 16, 2, 0, 0]], dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clinaudit.audit.measures.disclosure.estimates import MEANS, NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
+from clinaudit.audit.measures.disclosure import MEANS, NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
 from clinaudit.reports.estimates.frame import Estimates
 
 OUTCOMES = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")

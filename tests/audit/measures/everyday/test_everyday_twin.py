@@ -19,10 +19,10 @@ from support.simulations import in_blocks
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, mask_text
 from clinaudit.audit.measures.memorization.other_patients import ASKED, find_sole_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.statistics.pools import draw_pools
+from clinaudit.audit.statistics.estimates import draw_pools
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 PROFILE = load_profile()
 SEED = 7

@@ -16,9 +16,8 @@ from clinaudit.audit.measures.generation.stage import (
     make_prompt_writer,
     plan_prompts,
 )
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
@@ -26,7 +25,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import GenerationOutput, open_store
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.renderings import SYSTEM, ProbedTiers
+from clinaudit.priors.tiers import SYSTEM, ProbedTiers
 
 
 class RecitingEngine:

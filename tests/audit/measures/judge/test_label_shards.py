@@ -12,10 +12,10 @@ from clinaudit.audit.measures.judge import labels, stage
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_patient, label_patients
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
-from clinaudit.audit.preview import notes_fit
-from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.preview import fit
+from clinaudit.audit.preview.fit import mark_doubtful_facts, read_all_facts
+from clinaudit.audit.runtime.cluster import LocalRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
@@ -44,7 +44,7 @@ def corpus(tmp_path_factory):
 def test_facts_and_labels_are_the_same(corpus, monkeypatch, one_a_shard):
     expected = mark_doubtful_facts(read_facts(corpus, PROFILE, corpus.patients), PROFILE)
     if one_a_shard:
-        monkeypatch.setattr(notes_fit, "_SHARD_NOTES", 1)
+        monkeypatch.setattr(fit, "_SHARD_NOTES", 1)
         monkeypatch.setattr(labels, "_SHARD_CHARS", 1)
     judge = LexiconJudge(PANEL)
     histories = [Annotator("lexicon", judge, PANEL, corpus)._history_of(known) for known in expected.values()]

@@ -17,7 +17,7 @@ from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generati
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.run_results import VERDICT_CLASSES
 
 PANEL = load_panel()
 

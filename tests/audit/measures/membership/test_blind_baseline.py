@@ -6,7 +6,7 @@ import pytest
 from support.scored_notes import draw_corpus, words_alike
 
 from clinaudit.audit.measures.membership import MOST_BLIND_AUROC, measure_blind_baseline
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 
 
 def measure(corpus, *, seed=0):

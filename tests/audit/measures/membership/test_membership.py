@@ -20,7 +20,7 @@ from clinaudit.audit.measures.membership import (
     measure_blind_baseline,
     score_membership,
 )
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.record import ARMS
 

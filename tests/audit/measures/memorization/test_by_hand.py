@@ -5,11 +5,10 @@ import polars as pl
 import pytest
 from support.packed_notes import pack_notes
 
-from clinaudit.audit.measures.memorization import text_holders
-from clinaudit.audit.measures.memorization.patient_count import count_patients
+from clinaudit.audit.measures.memorization import patient_specificity
+from clinaudit.audit.measures.memorization.patient_specificity import count_patients, number_texts
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
-from clinaudit.audit.measures.memorization.text_holders import number_texts
 from clinaudit.audit.measures.memorization.verbatim import (
     covered_tokens,
     find_matches,
@@ -18,7 +17,7 @@ from clinaudit.audit.measures.memorization.verbatim import (
 )
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 
 def matches(generations, notes, n):
@@ -133,7 +132,7 @@ def test_equal_texts_have_one_number_and_texts_of_one_hash_have_two(monkeypatch)
     text = np.frombuffer(b"she raises goats. she raises goats! he keeps bees.", dtype=np.uint8)
     begins, ends = np.array([0, 18, 0, 36]), np.array([16, 34, 17, 50])
     for told in (hash, lambda _: 7):
-        monkeypatch.setattr(text_holders, "hash", told, raising=False)
+        monkeypatch.setattr(patient_specificity, "hash", told, raising=False)
         distinct, numbers = number_texts(text, begins, ends)
         assert [
             bytes(text[distinct.begins[number] :][: distinct.lengths[number]]).decode() for number in numbers.tolist()

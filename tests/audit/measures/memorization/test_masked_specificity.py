@@ -12,11 +12,11 @@ from support.simulations import first_of
 from support.slotted_notes import Atom, SlottedNote
 from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.memorization import masked_notes, patient_count
+from clinaudit.audit.measures.memorization import masked_notes, patient_specificity
 from clinaudit.audit.measures.memorization.masked_notes import ValueKind
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.measures.memorization.stage import match_generations
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.profile import load_profile
@@ -169,7 +169,7 @@ def test_random_corpora_equal_notes_masked_by_construction(block, tokenizer, tmp
     rng = random.Random(block)
     if block % 2:
         monkeypatch.setattr(masked_notes, "PART_BYTES", 200)
-        monkeypatch.setattr(patient_count, "PART_BYTES", 200)
+        monkeypatch.setattr(patient_specificity, "PART_BYTES", 200)
     census = {"masked above raw": 0, "raw above masked": 0, "cut values": 0, "facts of prompts": 0}
     for number in range(12):
         people = _draw_people(rng)

@@ -17,7 +17,7 @@ from support.simulations import in_blocks
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.pools import draw_pools
+from clinaudit.audit.statistics.estimates import draw_pools
 from clinaudit.templates.profile import load_profile
 
 CORPORA, A_BLOCK = 500, 125

@@ -36,8 +36,7 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
-from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.priors.tiers import FRAGMENT_TIERS, ProbedTiers
 from clinaudit.templates.profile import NoteProfile, load_profile
 
 #: Tokens of a match (paper, tau = 30).

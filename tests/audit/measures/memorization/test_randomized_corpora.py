@@ -22,20 +22,20 @@ from support.random_corpora import LONG_BYTES, probes, random_corpus
 from support.random_tables import answers_of, read_drawn
 from support.simulations import in_blocks
 
-from clinaudit.audit.measures.memorization import patient_count
-from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization import patient_specificity
+from clinaudit.audit.measures.memorization.patient_specificity import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
+from clinaudit.audit.measures.memorization.stage import match_generations
 from clinaudit.audit.measures.memorization.verbatim import label_piece
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.cluster import LocalRunner
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
-from clinaudit.templates.names import UNASSIGNED
+from clinaudit.templates.header_styles import UNASSIGNED
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 CORPORA, A_BLOCK, FEW = 2100, 100, range(40)
 
@@ -260,8 +260,8 @@ def count_notes(corpus, census):
 
 def compare_specificity(rng, corpus, census, monkeypatch):
     """Assert K of many texts against the twin, with patients in several shards and texts in several automata."""
-    monkeypatch.setattr(patient_count, "PART_BYTES", rng.choice([1, 200, patient_count.PART_BYTES]))
-    monkeypatch.setattr(patient_count, "_MOST_CHARS", rng.choice([1, 1000, patient_count._MOST_CHARS]))
+    monkeypatch.setattr(patient_specificity, "PART_BYTES", rng.choice([1, 200, patient_specificity.PART_BYTES]))
+    monkeypatch.setattr(patient_specificity, "_MOST_CHARS", rng.choice([1, 1000, patient_specificity._MOST_CHARS]))
     texts = probes(rng, corpus.patients)
     patients = [*corpus.patients, ["", "\r"]]
     wanted = {text: patients_holding(text, patients) for text in texts}

@@ -8,15 +8,9 @@ from support.patient_facts import PROFILE
 from support.random_corpora import random_corpus
 from support.random_tables import answers_of, read_drawn
 
-from clinaudit.audit.measures.memorization import (
-    masked_notes,
-    other_patients,
-    patient_count,
-    patient_matching,
-    text_holders,
-)
+from clinaudit.audit.measures.memorization import masked_notes, other_patients, patient_specificity, stage
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.cluster import LocalRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 
@@ -32,15 +26,15 @@ def test_processes_shards_and_other_machines_change_nothing(tokenizer_directory,
         generations = answers_of(drawn, tokenizer)
         monkeypatch.undo()
         of_one = measured_rows(generations, notes, match_tokens=drawn.n, runner=LocalRunner(1))
-        monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
-        monkeypatch.setattr(patient_matching, "ANSWERS_AT_A_TIME", 1)
+        monkeypatch.setattr(stage, "SHARD_CHARS", 1)
+        monkeypatch.setattr(stage, "ANSWERS_AT_A_TIME", 1)
         monkeypatch.setattr(other_patients, "TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "OWNERS_AT_A_TIME", 1)
-        monkeypatch.setattr(patient_count, "_MOST_CHARS", 60)
-        monkeypatch.setattr(patient_count, "PART_BYTES", 1)
+        monkeypatch.setattr(patient_specificity, "_MOST_CHARS", 60)
+        monkeypatch.setattr(patient_specificity, "PART_BYTES", 1)
         monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
-        monkeypatch.setattr(text_holders, "FIRST_PATIENTS", 1)
-        monkeypatch.setattr(text_holders, "SHARD_BYTES", 1)
+        monkeypatch.setattr(patient_specificity, "FIRST_PATIENTS", 1)
+        monkeypatch.setattr(patient_specificity, "SHARD_BYTES", 1)
         for runner in (LocalRunner(2), Elsewhere()):
             notes = MatchedCorpus(notes.corpus, tokenizer, PROFILE)
             assert measured_rows(generations, notes, match_tokens=drawn.n, runner=runner) == of_one, (seed, runner)

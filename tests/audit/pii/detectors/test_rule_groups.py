@@ -5,7 +5,7 @@ from faker import Faker
 from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by, recognized
 
-from clinaudit.audit.pii.detectors.numbers import is_vin
+from clinaudit.audit.pii.detectors.numbers_and_dates import is_vin
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 
 CASES = [(group, *case) for group, cases in read_cases("pii/rule_cases.txt").items() for case in cases]

@@ -8,8 +8,7 @@ import re2
 from support.cases import read_cases
 from support.pii.hostile_formats import planted_texts
 
-from clinaudit.audit.pii.detectors.rule_table import rule_groups
-from clinaudit.audit.pii.detectors.rules import SuspectedDetector
+from clinaudit.audit.pii.detectors.rules import SuspectedDetector, rule_groups
 from clinaudit.audit.pii.detectors.screen import Screen
 
 RULES = [

@@ -7,7 +7,7 @@ import pytest
 from support.pii.hostile_formats import planted_texts
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
+from clinaudit.audit.pii.masking.detection import FoldedText, fold_value
 
 COUNT = 1000
 #: With a language model, which reads half as fast.

@@ -11,10 +11,10 @@ import pytest
 from support.pii.masked_by_rules import BY_RULES, mask_prompt
 
 from clinaudit.audit.pii import plain_text
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 _FILLER = "She was seen for a cough.\n"
 #: What each other reading of a text changes.

@@ -10,12 +10,12 @@ import pytest
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.pii.masking import PromptMasker, stage
 from clinaudit.audit.pii.masking.prompt import rules_for_all
 from clinaudit.audit.pii.masking.stage import MaskedFile, check_prompts, mask_file, read_map
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.errors import BadInputError, StorageError
 

@@ -8,10 +8,10 @@ from support.cases import read_cases
 from support.pii.found_spans import found_in_group
 from support.pii.masked_by_rules import BY_RULES, mask_prompt, masked
 
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import filter_detectors
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 CASES = read_cases("pii/masked_cases.txt")
 NAMES = (

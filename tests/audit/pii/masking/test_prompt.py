@@ -4,9 +4,9 @@ import pytest
 from support.pii.masked_by_rules import mask_prompt
 from support.pii.pattern_detector import PATTERNS, PatternDetector
 
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, unmask_text
 from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, RESIDUAL
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 DETECTOR = PatternDetector()
 TEXT = "Ada Lund, a 34-year-old nurse of Aarhus with asthma, SSN 123-45-6789."

@@ -7,9 +7,9 @@ from support.cases import read_cases
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
-from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.detectors.word_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.masking.running_names import RunningNames
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 CASES = read_cases("pii/running_names.txt")
 

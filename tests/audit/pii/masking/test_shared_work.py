@@ -11,8 +11,8 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, prompt
+from clinaudit.audit.pii.masking.detection import FoldedText, fold_value
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
-from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
 from clinaudit.audit.runtime.run.processes import open_processes
 
 _PART_CHARS = 3_000

@@ -10,8 +10,7 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 from clinaudit.audit.pii.masking import unmask_text
-from clinaudit.audit.pii.masking.detection import EnsembleDetector
-from clinaudit.audit.pii.masking.repeated import FoldedText, find_values, fold_value
+from clinaudit.audit.pii.masking.detection import EnsembleDetector, FoldedText, find_values, fold_value
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import OWN, find_written_tags
 from clinaudit.audit.pii.taxonomy import categories

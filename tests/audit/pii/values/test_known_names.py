@@ -3,9 +3,16 @@
 import pytest
 from support.cases import read_cases
 
-from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name, stands_in
+from clinaudit.audit.pii.values.known_values import (
+    DateReader,
+    KnownNames,
+    PersonName,
+    ValueScanner,
+    read_name,
+    squeeze,
+    stands_in,
+)
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
-from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner, squeeze
 
 CASES = read_cases("pii/value_cases.txt")
 

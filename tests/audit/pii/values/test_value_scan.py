@@ -2,8 +2,8 @@
 
 import pytest
 
+from clinaudit.audit.pii.values.known_values import DateReader, ValueScanner
 from clinaudit.audit.pii.values.normal_form import normalize
-from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,14 @@ from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 from support.runs.compared_pair import plant
 
-from clinaudit.audit.results.comparison.comparison import compare_rows, compare_runs, compare_tables, move_rules
-from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
+from clinaudit.audit.results.comparison.comparison import (
+    compare_rows,
+    compare_runs,
+    compare_tables,
+    move_rules,
+    prepare_directory,
+    write_comparison,
+)
 from clinaudit.audit.results.comparison.run_pair import open_pair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
@@ -17,7 +23,7 @@ from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.schema.run_results import Rule, Verdict
 
 PLACE = {"form": "text", "tier": "encounter", "arm": "train"}
 

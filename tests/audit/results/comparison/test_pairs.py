@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from support.runs.compared_pair import plant
 
-from clinaudit.audit.results.comparison.pairs import compare_evidence, compare_readings, compare_text
+from clinaudit.audit.results.comparison.run_pair import compare_evidence, compare_readings, compare_text
 
 TIER = "encounter"
 

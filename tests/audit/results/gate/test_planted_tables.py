@@ -11,8 +11,8 @@ from support.planted_runs import FULL, planted, shares, with_rows
 from clinaudit.audit.measures.generation.answers import find_what_says_something
 from clinaudit.audit.measures.memorization.estimates import estimate_answers
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.drawn_runs import Design, Model, panel_ids
 from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.gate.power import Design, Model, panel_ids
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.runtime.run.evidence_tables import make_frame, schema_of
 from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from clinaudit.audit.results.gate.drawn_runs import Design, Model, leak_of_two_diagnoses, panel_ids
 from clinaudit.audit.results.gate.policy import Limit, Policy, load_policy
 from clinaudit.audit.results.gate.power import (
     AUDITS,
+    Design,
+    Model,
+    leak_of_two_diagnoses,
     needed_patients_text,
+    panel_ids,
     rates_of_diagnoses,
     rates_of_shares,
     simulate,

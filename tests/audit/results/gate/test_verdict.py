@@ -9,12 +9,11 @@ import pytest
 from support.planted_runs import FULL, planted, shares, with_rows
 
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.diagnoses import Comparisons
-from clinaudit.audit.results.gate.drawn_runs import Design, Model, draw_run, panel_ids
-from clinaudit.audit.results.gate.guards import why_judge_not_accepted
+from clinaudit.audit.results.gate.asked import Sides
+from clinaudit.audit.results.gate.guards import Comparisons, why_judge_not_accepted
 from clinaudit.audit.results.gate.needed import patients_needed
 from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
-from clinaudit.audit.results.gate.shares import Sides
+from clinaudit.audit.results.gate.power import Design, Model, draw_run, panel_ids
 from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row

@@ -10,16 +10,21 @@ from support.runs.tables import exact_of
 
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.verdict import decide
-from clinaudit.audit.results.publication.published_files import ESTIMATES, read_exact, read_published
-from clinaudit.audit.results.publication.run_verdict import find_verdict, require_concluded, require_decided
+from clinaudit.audit.results.publication.published_files import (
+    ESTIMATES,
+    find_verdict,
+    read_exact,
+    read_published,
+    require_concluded,
+    require_decided,
+)
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.estimates import count_row
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.exports.estimates_csv import write_csv
-from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.exports import write_csv
+from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from support.runs.compared_pair import plant
 from support.runs.finished_run import make_finished_run, remember_pages
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.results.comparison import files as comparison_files
+from clinaudit.audit.results.comparison import comparison as comparison_files
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.publication.published_files import PUBLISHED, publish_run, read_exact, read_published
 from clinaudit.audit.runtime.run import manifest

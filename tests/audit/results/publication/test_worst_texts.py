@@ -6,14 +6,14 @@ import pytest
 from support.runs.tables import evidence_row
 
 from clinaudit.audit.commands.main import run as run_command
-from clinaudit.audit.results.publication.worst_texts import find_worst_texts
+from clinaudit.audit.results.publication.evidence_page import find_worst_texts
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError
 from clinaudit.reports.estimates.frame import as_estimates
-from clinaudit.reports.exports.estimates_csv import write_csv
-from clinaudit.reports.terminal.worst_texts import worst_texts
+from clinaudit.reports.exports import write_csv
+from clinaudit.reports.terminal import worst_texts
 
 #: Generation -> own tokens (of g7 edited ones), model, form, role.
 OWN = {

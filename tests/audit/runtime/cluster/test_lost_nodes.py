@@ -13,19 +13,19 @@ import pytest
 from support.cluster.nodes import kill_other, start_other, two_nodes, wait_for
 from support.runs.command_line import PROGRAM, run_command
 
-from clinaudit.audit.runtime.cluster.ray_runner import RayRunner
+from clinaudit.audit.runtime.cluster import RayRunner
 
 _MEASURES = "clinaudit.audit.measures.memorization."
 #: So small that each stage has several shards.
 _SMALL = {
-    (f"{_MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
-    (f"{_MEASURES}text_holders", "SHARD_BYTES"): 1 << 13,
+    (f"{_MEASURES}stage", "SHARD_CHARS"): 1 << 13,
+    (f"{_MEASURES}patient_specificity", "SHARD_BYTES"): 1 << 13,
     (f"{_MEASURES}other_patients", "OWNERS_AT_A_TIME"): 4,
     (f"{_MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
-    (f"{_MEASURES}patient_count", "PART_BYTES"): 1 << 13,
+    (f"{_MEASURES}patient_specificity", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 12,
-    ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,
+    ("clinaudit.audit.preview.fit", "_SHARD_NOTES"): 10,
 }
 _STAGES = {
     *("match_shard", "search_shard", "attribute_shard", "mask_shard", "count_in_shard"),

@@ -11,7 +11,7 @@ from support.cluster.nodes import kill_node, start_node, two_nodes, wait_for
 from support.cluster.shard_functions import double_and_record, fail_as_told, gpus_seen, kill_once_at_work, workers_at
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
-from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.audit.runtime.cluster import open_runner
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from clinaudit.audit.runtime.cluster.ray_runner import require_safe_node, require_secure_settings, require_tls
+from clinaudit.audit.runtime.cluster import require_safe_node, require_secure_settings, require_tls
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 
 

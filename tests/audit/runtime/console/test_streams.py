@@ -8,7 +8,7 @@ import pytest
 from support.exports import tables
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 
 
 @contextmanager

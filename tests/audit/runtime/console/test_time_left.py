@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.runtime.console.progress import Expected, TimeLeft
+from clinaudit.audit.runtime.console import Expected, TimeLeft
 
 _RECORDED = Path(__file__).parents[3] / "support" / "recorded_runs"
 

@@ -6,9 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from clinaudit.audit.runtime.language import encoders
-from clinaudit.audit.runtime.language.encoders import EntailmentModel, embeddings_of_directory, packaged_embeddings
-from clinaudit.audit.runtime.language.english_pipeline import pieces_of
+from clinaudit.audit.runtime import language
+from clinaudit.audit.runtime.language import EntailmentModel, embeddings_of_directory, packaged_embeddings, pieces_of
 from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 
 WORDS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "lung", "cancer", "water")
@@ -78,7 +77,7 @@ def test_a_texts_numbers_do_not_depend_on_its_company(encoder, monkeypatch):
     # So a run that was stopped, and embeds the rest alone, ends in the same bytes; whatever the number of cores.
     whole = _vectors(encoder, MIXED, at_once=len(MIXED))
     assert _vectors(encoder, MIXED[::-1], at_once=7) == whole
-    monkeypatch.setattr(encoders, "usable_cores", lambda: 1)
+    monkeypatch.setattr(language, "usable_cores", lambda: 1)
     assert _vectors(encoder, MIXED[20:], at_once=13) == {text: whole[text] for text in MIXED[20:]}
 
 
@@ -86,17 +85,17 @@ def test_packaged_weights_of_another_digest_are_refused_before_they_are_loaded(t
     save_encoder(tmp_path / "strange_weights" / "model")
     (tmp_path / "strange_weights" / "__init__.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(encoders, "PACKAGE", "strange_weights")
+    monkeypatch.setattr(language, "PACKAGE", "strange_weights")
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(IntegrityError, match="SHA-256 is another"):
         packaged_embeddings()
-    monkeypatch.setattr(encoders, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(language, "PACKAGE", "no_such_package")
     with pytest.raises(BadInputError, match="--embeddings"):
         packaged_embeddings()
 
 
 def test_the_packaged_weights_tell_like_from_unlike():
-    pytest.importorskip(encoders.PACKAGE)
+    pytest.importorskip(language.PACKAGE)
     embeddings = packaged_embeddings()
     assert embeddings.name == "all-MiniLM-L6-v2, SHA-256 53aa51172d14"
     like = embeddings.similarity("The patient has lung cancer.", "A malignant tumor of the lung was found.")

@@ -7,7 +7,7 @@ from clinaudit.audit.runtime.model import chat_template
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.renderings import SYSTEM, RenderedChat, converse
+from clinaudit.priors.tiers import SYSTEM, RenderedChat, converse
 
 LINES = ["patient: Ada Lund", "cc: cough"]
 USER = "This is known of a patient:\npatient: Ada Lund\ncc: cough\n\nWrite the note about this patient."

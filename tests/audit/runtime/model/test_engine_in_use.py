@@ -10,8 +10,13 @@ from support.elsewhere import Elsewhere
 from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.runtime.model import audited_model
-from clinaudit.audit.runtime.model.audited_model import find_model
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, OF_SCORES, EngineInUse
+from clinaudit.audit.runtime.model.audited_model import (
+    CONTROL_IDENTITY,
+    ENGINE_IDENTITY,
+    OF_SCORES,
+    EngineInUse,
+    find_model,
+)
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine

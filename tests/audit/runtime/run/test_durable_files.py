@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from clinaudit.audit.runtime.run import evidence_tables
-from clinaudit.audit.runtime.run.durable_files import (
+from clinaudit.audit.runtime.run.directory import (
     open_pure_cache,
     open_sqlite,
     replacing,

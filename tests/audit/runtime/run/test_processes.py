@@ -61,7 +61,7 @@ def test_processes_end_with_the_one_that_made_them(tmp_path):
 def test_an_interrupt_while_processes_are_made_is_not_lost(name):
     code = (
         "import os, signal\n"
-        "from clinaudit.audit.runtime.console.streams import ends_in_order\n"
+        "from clinaudit.audit.runtime.console import ends_in_order\n"
         "from clinaudit.audit.runtime.run.processes import open_processes\n"
         f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.{name}))\n"
         "try:\n"

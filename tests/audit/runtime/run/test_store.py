@@ -9,8 +9,7 @@ import pytest
 
 from clinaudit.audit.measures.judge.stage import Ledger
 from clinaudit.audit.measures.judge.verdict import Judgement, to_row
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory, write_atomically
 from clinaudit.audit.runtime.run.store import STATE_VERSION, GenerationOutput, open_store
 from clinaudit.errors import StorageError, UsageError
 

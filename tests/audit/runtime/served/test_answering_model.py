@@ -14,8 +14,7 @@ from clinaudit.audit.measures.judge.labels import PatientHistory
 from clinaudit.audit.measures.judge.served_judge import ask_for_annotations, ask_for_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
-from clinaudit.audit.runtime.served.question import AskingEstimate, break_control_tokens, fence_marker
-from clinaudit.audit.runtime.served.reply import Usage
+from clinaudit.audit.runtime.served.question import AskingEstimate, Usage, break_control_tokens, fence_marker
 from clinaudit.errors import BadInputError, IncompleteError
 
 

@@ -14,14 +14,13 @@ from support.small_charts import write_small_corpus
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.benchmark import build as build_module
 from clinaudit.audit.unlearning.benchmark import files as files_module
 from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
-from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.questions.rows import identifying_kinds
-from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.benchmark.taxonomy import name_of
+from clinaudit.audit.unlearning.benchmark.categories import name_of
+from clinaudit.audit.unlearning.benchmark.files import Bench, Keyword, read_bench
+from clinaudit.audit.unlearning.benchmark.questions.selection import identifying_kinds
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile

@@ -11,14 +11,17 @@ from support.written_corpus import write_corpus
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.unlearning.benchmark.categories import (
+    OTHER,
     Assigned,
     ask_for_category,
     assign_category,
+    categories_of_text,
+    category_of_code,
     read_category,
     read_given_categories,
+    taxonomy,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, categories_of_text, category_of_code, taxonomy
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile

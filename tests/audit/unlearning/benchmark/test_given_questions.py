@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from support.small_charts import write_small_corpus
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
-from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
-from clinaudit.audit.unlearning.benchmark.records import Keyword
+from clinaudit.audit.unlearning.benchmark.files import Keyword, read_bench
+from clinaudit.audit.unlearning.benchmark.questions.sources import read_given_questions
 from clinaudit.errors import BadInputError, UsageError
 
 GOOD = {

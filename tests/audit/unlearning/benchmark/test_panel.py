@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Bench, BenchPatient, Question
 from clinaudit.audit.unlearning.benchmark.panel import (
     draw_sample,
     majority,
@@ -14,7 +14,6 @@ from clinaudit.audit.unlearning.benchmark.panel import (
     merged_kappa,
     read_judges,
 )
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.errors import BadInputError
 
 JUDGES = ("a", "b", "c")

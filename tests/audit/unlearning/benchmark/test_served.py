@@ -10,7 +10,7 @@ from support.servers import question_server
 from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.unlearning.benchmark import charts
 from clinaudit.audit.unlearning.benchmark.build import (

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.unlearning.benchmark.splits import (
+from clinaudit.audit.unlearning.benchmark.build import (
     FEWEST_RETAINED,
     PERCENTS,
     split_patients,
     split_request,
 )
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
+from clinaudit.audit.unlearning.benchmark.categories import OTHER, name_of, taxonomy
 
 CATEGORIES = ("cancer", "cardiovascular", "kidney")
 

@@ -9,7 +9,7 @@ import pytest
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.files import read_bench
@@ -19,8 +19,7 @@ from clinaudit.audit.unlearning.benchmark.questions.templates import (
     TemplateQuestions,
     read_findings,
 )
-from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
-from clinaudit.audit.unlearning.metrics.words import leakage_score
+from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, leakage_score, load_seeds
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.profile import load_profile

@@ -12,9 +12,9 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
     add_answers,
     lacks_answers,
     measure_answers,
+    measure_collateral,
     read_bench_result,
 )
-from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
 from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, OWN_TEXT, Pool, run_joint_test
 from clinaudit.reports.schema.certificate import PriceFigure
 

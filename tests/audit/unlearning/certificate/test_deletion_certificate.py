@@ -15,9 +15,7 @@ from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, schema_of, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, OWN_TEXT, JointTest, JointTests
-from clinaudit.audit.unlearning.certificate.patient_figures import NO_TIER, AuditFigures, missing_of
-from clinaudit.audit.unlearning.certificate.verdict import (
+from clinaudit.audit.unlearning.certificate.deletion_certificate import (
     COLLAPSED,
     FEW_NEVER_SEEN,
     NOT_PROBED,
@@ -27,6 +25,8 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     decide,
     reasons_of_request,
 )
+from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, OWN_TEXT, JointTest, JointTests
+from clinaudit.audit.unlearning.certificate.patient_figures import NO_TIER, AuditFigures, missing_of
 from clinaudit.priors.tiers import TIER_IDS
 
 

@@ -7,10 +7,14 @@ import pytest
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
-from clinaudit.audit.unlearning.certificate.collateral import NOT_SCORED, measure_forget_quality
-from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
+from clinaudit.audit.unlearning.certificate.bench_result import NOT_SCORED, measure_forget_quality
 from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, IDENTIFIERS, LOSS, OWN_TEXT, Pool
-from clinaudit.audit.unlearning.certificate.patient_figures import NO_VALUE, figure_rows, read_audit_figures
+from clinaudit.audit.unlearning.certificate.patient_figures import (
+    NO_VALUE,
+    RunEvidence,
+    figure_rows,
+    read_audit_figures,
+)
 
 #: Patient, arm, tier, tokens of own text.
 ANSWERS = (

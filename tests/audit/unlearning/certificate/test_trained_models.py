@@ -16,8 +16,8 @@ from support.unlearning.trained_to_forget import (
     make_everything,
 )
 
+from clinaudit.audit.unlearning.certificate.deletion_certificate import COLLAPSED
 from clinaudit.audit.unlearning.certificate.joint_test import OWN_TEXT
-from clinaudit.audit.unlearning.certificate.verdict import COLLAPSED
 
 # Two trainings and three audits of 260 patients. In `make test` tests/end_to_end/test_forget.py trains and certifies,
 # and `test_deletion_certificate.py` holds each verdict on planted runs.

@@ -11,7 +11,7 @@ from support.unlearning.certificates import certify_planted, plant_enough
 
 from clinaudit.audit.runtime.model.files import digest_of_listed
 from clinaudit.audit.unlearning.certificate.collapse import check_texts
-from clinaudit.audit.unlearning.certificate.evidence import WrittenText
+from clinaudit.audit.unlearning.certificate.patient_figures import WrittenText
 
 FILES = {"config.json": "1" * 64, "model.safetensors": "2" * 64, "tokenizer.json": "3" * 64}
 OTHER_THINGS = {"README.md": "4" * 64, "training-log.jsonl": "5" * 64}

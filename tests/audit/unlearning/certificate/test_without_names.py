@@ -3,9 +3,15 @@
 import itertools
 import json
 
-from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting
-from clinaudit.reports.schema.certificate import Certificate, CertifiedModel, JointDecision, PatientCertificate
-from clinaudit.reports.schema.forgetting import Forgetting, HealthCheck
+from clinaudit.audit.unlearning.certificate.deletion_certificate import exact_forgetting, published_forgetting
+from clinaudit.reports.schema.certificate import (
+    Certificate,
+    CertifiedModel,
+    Forgetting,
+    HealthCheck,
+    JointDecision,
+    PatientCertificate,
+)
 
 MODEL = CertifiedModel(digest=None, name=None, audited=None)
 

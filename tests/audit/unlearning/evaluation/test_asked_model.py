@@ -13,7 +13,7 @@ from support.models.tiny_models import CONTEXT, save_gpt2, save_llama
 from support.unlearning.tiny_job import make_bench
 
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.records import Question
+from clinaudit.audit.unlearning.benchmark.files import Question
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS, AskedModel
 from clinaudit.audit.unlearning.methods.texts import answered_question
 from clinaudit.errors import BadInputError

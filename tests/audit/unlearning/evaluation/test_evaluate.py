@@ -14,15 +14,14 @@ from support.pages import Page
 from support.unlearning.evaluated_models import TRAINED, save_bench, save_models
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench, write_frame
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
+from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, stages
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
-from clinaudit.audit.unlearning.evaluation.relearning import RelearningPlan
-from clinaudit.audit.unlearning.evaluation.trials import TRIALS, TrialOptions
+from clinaudit.audit.unlearning.evaluation.trials import TRIALS, RelearningPlan, TrialOptions
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.schema.unlearning import CHECKS, FIGURES
 from clinaudit.reports.wording.unlearning import Evaluation
@@ -196,7 +195,7 @@ def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(made, f
 
 def test_killed_between_the_last_files_there_is_no_result(made, finished, result, monkeypatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(result_files, "write_frame", _kill)
+        patch.setattr(evaluate, "write_frame", _kill)
         with pytest.raises(_Killed):
             _evaluate(_everything(made, result))
     assert not (result / "evaluate.json").exists()

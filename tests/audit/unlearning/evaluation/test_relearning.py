@@ -8,11 +8,11 @@ import pytest
 from support.models.tiny_models import save_gpt2, save_llama
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.benchmark.files import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
-from clinaudit.audit.unlearning.evaluation.relearning import (
+from clinaudit.audit.unlearning.evaluation.trials import (
     RelearningPlan,
     asked_patients,
     donors_of,

@@ -17,15 +17,15 @@ from support.models.tiny_models import save_llama
 from support.unlearning.shared_words import SharedWords
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Split
+from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, Keyword, Question, QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, AskedModel
-from clinaudit.audit.unlearning.evaluation.relearning import TOO_FEW, RelearningPlan
 from clinaudit.audit.unlearning.evaluation.trials import (
     NO_KEYWORDS,
+    TOO_FEW,
     TRIALS,
+    RelearningPlan,
     Setup,
     TrialOptions,
     Tried,

@@ -7,15 +7,19 @@ import pytest
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import QUICK, SPLIT, make_job
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines.memory import GIB, FreeMemory
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.unlearning.methods import memory, trained_network
+from clinaudit.audit.unlearning.methods import trained_network
 from clinaudit.audit.unlearning.methods import unlearn as door
 from clinaudit.audit.unlearning.methods.losses import GradDiff, KlMin, Likelihood
-from clinaudit.audit.unlearning.methods.memory import Tokens, forecast_training, require_training_memory
 from clinaudit.audit.unlearning.methods.texts import Example, MicroBatch, TrainingPlan
-from clinaudit.audit.unlearning.methods.trained_network import Device
+from clinaudit.audit.unlearning.methods.trained_network import (
+    Device,
+    Tokens,
+    forecast_training,
+    require_training_memory,
+)
 from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
 from clinaudit.errors import BadInputError
 
@@ -103,8 +107,10 @@ def _have(monkeypatch: pytest.MonkeyPatch, size: int, *, gpus: int = 0, main: in
 
     monkeypatch.setattr(trained_network, "count_gpus", lambda: gpus)
     monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda: True)
-    monkeypatch.setattr(memory, "free_memory", of_gpus)
-    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size if main is None else main, "memory"))
+    monkeypatch.setattr(trained_network, "free_memory", of_gpus)
+    monkeypatch.setattr(
+        trained_network, "free_main_memory", lambda: FreeMemory(size if main is None else main, "memory")
+    )
     return asked
 
 

@@ -14,7 +14,7 @@ from support.simulations import first_of
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import digest_of_listed, inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord

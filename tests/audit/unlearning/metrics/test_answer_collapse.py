@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.audit.unlearning.benchmark.records import Answer
+from clinaudit.audit.unlearning.benchmark.files import Answer
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, has_collapsed
-from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.reports.schema.certificate import AnswerCheck
 
 EMPTY, LENGTH, DISTINCT, KNOWN, REPEATS = range(5)
 #: Thirteen words of which no two answers share one but those at the ends.

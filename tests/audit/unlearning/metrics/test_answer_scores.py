@@ -13,7 +13,7 @@ from support.cases import read_cases
 from support.hand_made_bench import QUESTIONS, question
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword
+from clinaudit.audit.unlearning.benchmark.files import Answer, Keyword
 from clinaudit.audit.unlearning.metrics import answer_scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
@@ -28,7 +28,7 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     score_answers,
     token_entropy,
 )
-from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
+from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_question, rouge_l_recall
 
 KEYWORDS = [Keyword("q1", "lung cancer", 1.0, ("note",)), Keyword("q1", "biopsy", 1.0, ("note", "question"))]
 

@@ -12,7 +12,7 @@ import pytest
 from support.hand_made_bench import bench_of, question
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.unlearning.benchmark.records import Answer, BenchPatient, Keyword, Question, Split
+from clinaudit.audit.unlearning.benchmark.files import Answer, BenchPatient, Keyword, Question, Split
 from clinaudit.audit.unlearning.evaluation.trials import measure_leaks
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, Scorers, score_answers

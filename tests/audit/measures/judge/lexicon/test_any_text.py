@@ -8,7 +8,7 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.judge.lexicon.layout import MAX_CLAUSE_CHARS, clause_around
 from clinaudit.audit.measures.judge.verdict import invalid_reason
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 PIECES = (
     *(text for text, _, _ in FIRST_CASES),

@@ -14,7 +14,7 @@ from clinaudit.audit.measures.judge.lexicon.cues import (
     token_span,
 )
 from clinaudit.priors.diagnoses import TermKind
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 CASES = read_cases("measure_cases.txt")
 

@@ -4,7 +4,7 @@ from random import Random
 
 from clinaudit.audit.measures.judge.lexicon import layout
 from clinaudit.audit.measures.judge.lexicon.layout import clause_around, section_at
-from clinaudit.templates.spans import Span
+from clinaudit.templates.shown_text import Span
 
 NAMES = ("family history", "FHx", "fam. hx", "Allergies", "handouts", "HPI", "plan", "P", "o/e", "past medical history")
 SIGNS = (".", ". ", "?", "? no", "!", ";", "..", ".)", "e.g. ", "dr. ", ":", " :", " -", "-", "–", " – x", ",", ", ")

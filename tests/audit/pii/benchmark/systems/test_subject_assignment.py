@@ -4,7 +4,7 @@ import pytest
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.systems.answers import assign_subjects
-from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.taxonomy import EntitySpan
 
 #: Marked with whose each entity is.
 CASES = {

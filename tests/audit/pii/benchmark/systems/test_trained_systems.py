@@ -13,7 +13,7 @@ from clinaudit.audit.pii.benchmark.systems.bilstm_crf import (
     tag_tokens,
     train_bilstm_crf,
 )
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan
 
 NAMES = ["Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana"]
 

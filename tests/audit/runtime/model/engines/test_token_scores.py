@@ -11,10 +11,10 @@ from support.models.tiny_models import ENGINE_CONTEXT
 from support.runs.tiny_demo import STORED
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
-from clinaudit.audit.runtime.model.engines import token_scores
+from clinaudit.audit.runtime.model.engines import transformers_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
-from clinaudit.audit.runtime.model.engines.token_scores import score_texts
+from clinaudit.audit.runtime.model.engines.transformers_engine import score_texts
 from clinaudit.errors import BadInputError
 
 VOCABULARY, CONTEXT = 300, 128
@@ -66,8 +66,8 @@ def _one_thread():
 @pytest.fixture
 def _short_steps(monkeypatch):
     """Steps of 16 tokens of at most four texts: every text of this module's takes several."""
-    monkeypatch.setattr(token_scores, "_STEP_TOKENS", 64)
-    monkeypatch.setattr(token_scores, "_ROW_TOKENS", 16)
+    monkeypatch.setattr(transformers_engine, "_STEP_TOKENS", 64)
+    monkeypatch.setattr(transformers_engine, "_ROW_TOKENS", 16)
 
 
 def network_of(name):
@@ -105,7 +105,7 @@ def differences_in_two_orders_and_sizes(network, requests):
 def test_any_architecture_by_its_own_head(name):
     network = network_of(name)
     assert max(differences_in_two_orders_and_sizes(network, texts_to_score(VOCABULARY, CONTEXT))) < TOLERANCE
-    assert token_scores._reads_in_steps(network) == (name != "Jamba")
+    assert transformers_engine._reads_in_steps(network) == (name != "Jamba")
 
 
 def test_a_trained_model_and_its_base():
@@ -128,7 +128,7 @@ def test_half_precision_is_scored_in_float32():
     # The weights are the same; what differs is what float16 loses on the way to the logits.
     assert 0 < largest_difference(half, wide) < 0.1
     logits = torch.linspace(-8, 8, VOCABULARY, dtype=torch.float16)[None, None]
-    own, mean, deviation = token_scores._measure(logits, torch.tensor([[7]]))[:, 0, 0].tolist()
+    own, mean, deviation = transformers_engine._measure(logits, torch.tensor([[7]]))[:, 0, 0].tolist()
     logs = np.log(np.exp(logits.double().numpy()[0, 0]) / np.exp(logits.double().numpy()).sum())
     assert own == pytest.approx(logs[7], abs=2e-6)
     assert mean == pytest.approx((np.exp(logs) * logs).sum(), abs=2e-6)
@@ -138,7 +138,7 @@ def test_half_precision_is_scored_in_float32():
 def test_mean_and_deviation_by_hand():
     """Of 1/2, 1/4, 1/4 and a token that is ruled out, in units of ln 2: mean -3/2, deviation 1/2."""
     logits = torch.tensor([[[2.0, 1.0, 1.0, -torch.inf]] * 2]) * np.log(2)
-    own, mean, deviation = token_scores._measure(logits.float(), torch.tensor([[1, 3]]))[:, 0].tolist()
+    own, mean, deviation = transformers_engine._measure(logits.float(), torch.tensor([[1, 3]]))[:, 0].tolist()
     assert own == [pytest.approx(-2 * np.log(2), abs=1e-6), -np.inf]
     assert mean == [pytest.approx(-1.5 * np.log(2), abs=1e-6)] * 2
     assert deviation == [pytest.approx(0.5 * np.log(2), abs=1e-6)] * 2

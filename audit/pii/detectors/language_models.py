@@ -1,0 +1,233 @@
+"""presidio-analyzer as its authors ship it over spaCy's small English model, with nothing of ours: for comparison.
+
+Nothing is fetched: domains are read by the list of suffixes that tldextract ships.
+
+The detector by spaCy's small English model: names, places, organizations and dates beside those of the rules.
+
+The model was trained on news. What it calls a person and the list of allowed terms does not is a name here.
+
+The detector by a Hugging Face model that labels tokens, from a directory: such as de-identifiers made by i2b2 sets.
+
+Owns what its labels mean and how labelled tokens join. The model was made to find identifiers, so its word counts.
+"""
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_allowed,
+    is_dosed_drug,
+    is_eponym,
+    read_labels,
+    says,
+    without_labels,
+)
+from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
+from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
+from clinaudit.errors import BadInputError
+
+if TYPE_CHECKING:
+    from presidio_analyzer import AnalyzerEngine
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Span
+
+
+#: The score from which a result counts: presidio's own example, and above every pattern that it names weak.
+_THRESHOLD: Final = 0.4
+
+
+class PresidioDetector:
+    """Finds what presidio's recognizers find; raises `BadInputError` where the model is not installed."""
+
+    name = "presidio"
+
+    def __init__(self) -> None:
+        self._engine = _load_engine()
+        # Presidio may raise where it is asked for what no recognizer of its version finds, as US_MBI and US_NPI.
+        known = set(self._engine.get_supported_entities("en"))
+        named = {entity: category for entity, category in read_labels("presidio").items() if category != "none"}
+        self._categories = {entity: category for entity, category in named.items() if entity in known}
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+        found = self._engine.analyze(text, language="en", entities=list(self._categories), score_threshold=_THRESHOLD)
+        return resolve_overlaps(
+            EntitySpan(one.start, one.end, self._categories[one.entity_type], self.name) for one in found
+        )
+
+
+@cache
+def _load_engine() -> "AnalyzerEngine":
+    import_presidio()
+    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+    from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
+    from presidio_analyzer.nlp_engine.ner_model_configuration import MODEL_TO_PRESIDIO_ENTITY_MAPPING
+    from tldextract import TLDExtract, tldextract
+
+    # By default it fetches a list, and keeps it in a cache.
+    tldextract.TLD_EXTRACTOR = TLDExtract(suffix_list_urls=(), cache_dir=None)
+    logging.getLogger("presidio-analyzer").setLevel(logging.WARNING)
+    ignored = [label for label, category in read_labels("presidio").items() if category == "none"]
+    mapping = {**MODEL_TO_PRESIDIO_ENTITY_MAPPING, "FAC": "LOCATION"}
+    labels = NerModelConfiguration(labels_to_ignore=ignored, model_to_presidio_entity_mapping=mapping)
+    engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}], ner_model_configuration=labels)
+    # Loaded here: presidio would fetch a model that it loads by its name. It reads nothing of the slow parser.
+    pipeline = load_english(exclude=["parser"], otherwise="choose another system")
+    engine.nlp = {"en": pipeline}  # type: ignore[assignment]  # presidio declares None
+    registry = RecognizerRegistry()
+    registry.load_predefined_recognizers(languages=["en"], nlp_engine=engine)
+    return AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
+
+
+#: "Additional Testing: Repeat": what stands before the colon is the note's.
+_HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
+#: "dL" is no name.
+_LONGEST_UNIT: Final = 3
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_IS_OF_NOTES: Final = says("term|no_names")
+#: How many short texts it reads at once.
+_TOGETHER: Final = 64
+#: What the model needs for entities; the other components cost time.
+_NOT_NEEDED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
+
+
+class SpacyDetector:
+    """Finds what the rules find and what the model names; raises BadInputError where the model is not installed."""
+
+    name = "rules + spaCy"
+
+    def __init__(self, *, otherwise: str = "choose another system") -> None:
+        """`otherwise` says what else can be done where the model is not installed."""
+        self._rules = RuleDetector()
+        self._model = _load_model(otherwise)
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+        by_rule = self._rules.detect(text)
+        taken = {(span.start, span.end) for span in by_rule}
+        by_model = [span for span in self.entities(text) if (span.start, span.end) not in taken]
+        return resolve_overlaps([*by_rule, *by_model])
+
+    def entities(self, text: str) -> list[EntitySpan]:
+        """Return what the model names and no list knows better, in the order of the text."""
+        named = ((begin, entity) for begin, piece in pieces_of(text) for entity in self._model(piece).ents)
+        return _named_in(text, named)
+
+    def entities_of(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
+        """Return the same of each of many short texts, which takes less time than one by one."""
+        documents = self._model.pipe(sentences, batch_size=_TOGETHER)
+        return [
+            _named_in(sentence, ((0, entity) for entity in document.ents))
+            for sentence, document in zip(sentences, documents, strict=True)
+        ]
+
+
+def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan]:
+    """Return those entities, each with the start of what it was found in, that no list knows better."""
+    found = []
+    for begin, entity in named:
+        category = read_labels("spacy").get(entity.label_)
+        start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
+        end = without_labels(text, start, end)
+        written = text[start:end]
+        if category is None or not written or is_allowed(written):
+            continue
+        if is_eponym(text, start, end) or is_dosed_drug(text, start, end):
+            continue
+        if _is_name(written) if category == "full_name" else _is_proper(written):
+            found.append(EntitySpan(start, end, category, ENGLISH))
+    return found
+
+
+def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a stretch up to its first line break, without a heading before it, marks at its ends and `'s`."""
+    heading = _HEADING.match(text, start, end)
+    start = heading.end() if heading else start
+    written = text[start:end]
+    start += len(written) - len(written.lstrip(" \t\n\r-•*.,:;("))
+    written = text[start:end].partition("\n")[0].rstrip(" \t-•*,:;)(")
+    for ending in ("'s", "’s"):
+        written = written.removesuffix(ending)
+    return start, start + len(written)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a name can be written so: without figures, and not of eponyms and words of notes alone."""
+    words = [word.strip(".,") for word in text.split()]
+    may_be = text[0].isupper() or len(text) > _LONGEST_UNIT
+    return (
+        may_be and not any(map(str.isdigit, text)) and not all(len(word) == 1 or _IS_OF_NOTES(word) for word in words)
+    )
+
+
+def _is_proper(text: str) -> bool:
+    """Whether a place, a firm or a nation can be written so: with a capital, and more than labels and words of notes.
+
+    The model takes "MRN" for a firm.
+    """
+    if not any(map(str.isupper, text)):
+        return False
+    parts = [[token] if is_allowed(token) else _LETTERS.findall(token) for token in text.split()]
+    return not all(len(word) == 1 or _IS_OF_NOTES(word) for part in parts for word in part)
+
+
+@cache
+def _load_model(otherwise: str) -> "Language":
+    return load_english(exclude=_NOT_NEEDED, otherwise=otherwise)
+
+
+#: Whether a token begins (B, and S and U alone), goes on in (I) or ends (E, L) what is labelled.
+_PREFIX: Final = re.compile(r"([BIESLU])[-_](?=.)")
+_BEGINS: Final = "BSU"
+
+
+class NameModel:
+    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used."""
+
+    def __init__(self, directory: Path) -> None:
+        self._model = TokenLabels(directory)
+        self.name = f"the model in {self._model.directory}"
+        self._plain = {label: _plain(label) for label in self._model.labels}
+        unknown = sorted(label for label, plain in self._plain.items() if plain not in read_labels("name_model"))
+        if unknown:
+            raise BadInputError(
+                f"the model in {self._model.directory} has labels that clinaudit does not know: {', '.join(unknown)}; "
+                "rename them in id2label of its config.json: to PATIENT, DOCTOR, HOSPITAL, CITY, DATE, PHONE or ID"
+            )
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start."""
+        found = ((start, end, read_labels("name_model")[label]) for start, end, label in self._joined(text))
+        return [EntitySpan(*span, self.name) for span in found if span[2] != "none"]
+
+    def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield stretches of one label: tokens of one word, and of words with blanks at most between them.
+
+        A word has the label of its first token that has one. Of heads without prefixes neighbours are one.
+        """
+        start, end, label, word = 0, 0, "O", 0
+        for begin, stop, written in self._model.label(text):
+            prefix = _PREFIX.match(written)
+            plain = self._plain[written]
+            is_same_word = 0 < begin == end and text[begin - 1 : begin + 1].isalnum()
+            word = word if is_same_word else begin
+            goes_on = plain == label and not (prefix and prefix[1] in _BEGINS) and not text[end:begin].strip(" \t")
+            if label != "O" and (is_same_word or goes_on):
+                end = stop
+                continue
+            if label != "O":
+                yield start, end, label
+            start, end, label = word, stop, plain
+        if label != "O":
+            yield start, end, label
+
+
+def _plain(label: str) -> str:
+    """Return a label without its prefix, in capitals, without marks: "B-LOCATION_OTHER" as "LOCATIONOTHER"."""
+    return re.sub(r"[^A-Z]", "", _PREFIX.sub("", label, count=1).upper())

@@ -1,1 +1,0 @@
-"""A patient asks to be forgotten: the register of requests, and the way of one from the ids to its certificate."""

@@ -1,1 +1,0 @@
-"""Output to stdout and stderr during the work: lines, progress, silenced libraries."""

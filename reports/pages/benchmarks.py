@@ -1,0 +1,123 @@
+"""`bench.html`: how good each filter for identifiers is, what it misses and what it costs (PII-Bench in kind).
+
+Holds no sample and no text of one: figures of invented persons alone. No script, no outside resource.
+
+And the page on which a person checks its samples (PII-Bench, G): one file with its own script. These may be made from
+patients' notes, so it says PHI on every screen; nothing is sent anywhere, and what the browser keeps are places and
+categories, never words.
+
+`report.html` of an unlearning evaluation (PHI): what was forgotten, what broke, what others lost (AMNESIA in kind).
+
+Owns the order of the parts. Holds no id and no text of a patient, but exact figures of few: it says PHI on every
+screen. No script, no outside resource.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
+from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
+from clinaudit.reports.pages.html import own_script, render_html, script_data
+from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
+from clinaudit.reports.schema.unlearning import EvaluationRecord
+from clinaudit.reports.tables.pii_bench import (
+    KINDS,
+    headline,
+    measured_domains,
+    missed_table,
+    privacy_table,
+    scores_table,
+    statistics_table,
+    systems_table,
+    types_table,
+    weakest_sentence,
+)
+from clinaudit.reports.tables.unlearning import (
+    collapse_table,
+    corpus_table,
+    disease_tables,
+    leakage_table,
+    panel_tables,
+    parts_tables,
+    splits_table,
+    trials_tables,
+)
+from clinaudit.reports.wording.escaped_text import harmless_document
+from clinaudit.reports.wording.unlearning import Evaluation
+
+
+def render_pii_bench(bench: PiiBench) -> str:
+    """Return the HTML of what `clinaudit pii bench` measured."""
+    bench = PiiBench.model_validate(harmless_document(bench.model_dump(mode="json")))
+    domains = measured_domains(bench)
+    return render_html(
+        "pii_bench.html.j2",
+        style=("page.css", "pii_bench.css"),
+        context={
+            "bench": bench,
+            "headline": headline(bench),
+            "weakest": weakest_sentence(bench),
+            "figures": [left_figure(bench), missed_figure(bench)],
+            "scores": [scores_table(bench, domain) for domain in domains],
+            "folded_tables": [
+                *(scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
+                privacy_table(bench),
+                *(missed_table(bench, grouping, domain) for grouping in KINDS for domain in domains),
+                statistics_table(bench.statistics),
+                types_table(bench.statistics),
+                systems_table(bench),
+            ],
+        },
+    )
+
+
+def render_review(samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str) -> str:
+    """Return the HTML on which samples are checked; `digest` binds a review to their file.
+
+    A sample has `id`, `subset`, `description`, `query` and `entities`, each with `start` and `end` (characters,
+    half-open), `category`, `subject` and `needed`. A category has `id`, `name`, `type` and the `tag` that stands in a
+    masked text, without brackets.
+    """
+    script, script_digest = own_script("pii_review_steps.js", "pii_review.js")
+    return render_html(
+        "pii_review.html.j2",
+        style=("phi_page.css", "pii_review.css"),
+        context={
+            "script": script,
+            "script_digest": script_digest,
+            "data": script_data({"samples": samples, "categories": categories, "digest": digest}),
+            "shown": len(samples),
+        },
+    )
+
+
+def render_unlearning(evaluation: Evaluation) -> str:
+    """Return the HTML of what `clinaudit unlearn evaluate` found."""
+    record = EvaluationRecord.model_validate(harmless_document(evaluation.record.model_dump(mode="json")))
+    # Names of models stand in figures, too: they can be printed, or the command refuses them.
+    evaluation = Evaluation(record, evaluation.figures, evaluation.checks)
+    levels = evaluation.levels()
+    bench = record.bench
+    return render_html(
+        "unlearning.html.j2",
+        style=("page.css", "unlearning.css"),
+        context={
+            "evaluation": record,
+            "sizes": [
+                sizes_figure(evaluation, level, splits, place=place)
+                for place, (level, splits) in enumerate(levels.items())
+            ],
+            "leakage": [leakage_table(evaluation, level, splits) for level, splits in levels.items()],
+            "collapse": [table for split in record.splits if (table := collapse_table(evaluation, split)).rows],
+            "trade_off": [trade_off_traces(evaluation, use) for use in ("train", "holdout")],
+            "diseases": disease_traces(evaluation),
+            "disease_tables": [table for split in record.splits for table in disease_tables(evaluation, split)],
+            "parts": [(split.title, parts_tables(evaluation, split)) for split in record.splits],
+            "trials": [
+                (split.title, tables) for split in record.splits if (tables := trials_tables(evaluation, split))
+            ],
+            "corpus": None if bench is None else corpus_table(bench),
+            "splits": splits_table(record.splits if bench is None else bench.splits),
+            "panel": [] if bench is None else panel_tables(bench),
+        },
+    )
