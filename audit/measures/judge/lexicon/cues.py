@@ -105,7 +105,7 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
             first_words |= begin
             is_open = is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
-    return f"(?:{'|'.join(sorted(set(branches), key=len, reverse=True))})", first_words, may_be_empty
+    return f"(?:{'|'.join(sorted(set(branches), key=lambda one: (-len(one), one)))})", first_words, may_be_empty
 
 
 @cache
