@@ -1,16 +1,7 @@
-"""The table of estimates as CSV: `results.csv` and `evidence/results.csv` (docs/results.md, "results.csv").
+"""What programs and docs read: the table of estimates as CSV, a verdict as JSON and JUnit XML, and docs/metrics.md.
 
-Owns the one way in which a table is written, so that equal tables give equal bytes. A hidden count is read from its
-ends: 1 and 10 are `<11`, N−10 and N−1 are `>N−11`.
-
-The page of the docs on every metric, from the registry alone: docs/metrics.md.
-
-The verdict as `gate.json` and JUnit XML, and what `show --json` prints. None holds a time or a machine's name.
-
-JUnit: one test case a rule, by kind of asker. A rule that fails is a failure, one that is inconclusive an error ("could
-not be carried out"): a skipped case would be shown as green. Where no rule has the status of the run, the run is a case
-of its own: an unfinished audit, or a policy of which nothing was measured, never reads as success. Valid under the
-schema of Jenkins' xUnit plugin.
+Owns the one way in which a table is written, so that equal tables give equal bytes: `results.csv` and
+`evidence/results.csv` (docs/results.md, "results.csv"). No text holds a time or a machine's name.
 """
 
 import json
@@ -36,6 +27,8 @@ _TEXTS: Final = [name for name, kind in COLUMNS.items() if kind == pl.String()]
 
 def write_csv(frame: pl.DataFrame) -> str:
     """Return the text of a table, its rows in their order; what does not apply is empty.
+
+    A hidden count is read from its ends: 1 and 10 are `<11`, N−10 and N−1 are `>N−11`.
 
     Example::
 
@@ -94,7 +87,7 @@ figure with the splits exchanged; *paper*, its places in the paper.
 
 
 def metrics_page() -> str:
-    """Return the page as Markdown, a list a section of the registry."""
+    """Return docs/metrics.md from the registry alone, a list a section."""
     parts = [_HEAD]
     for section, metrics in groupby(METRICS.values(), lambda metric: metric.section):
         parts += [f"\n## {section}\n\n", *map(_item, metrics)]
@@ -123,7 +116,7 @@ def verdict_json(verdict: Verdict) -> str:
 
 
 def run_json(report: RunReport) -> str:
-    """Return the content of `results.json` and, under `estimates`, each row without its empty columns."""
+    """Return what `show --json` prints: `results.json` and, under `estimates`, each row without its empty columns."""
     rows = [
         {column: value for column, value in row._asdict().items() if value not in (None, "")}
         for row in report.estimates
@@ -136,7 +129,13 @@ def _json(document: Mapping[str, object]) -> str:
 
 
 def verdict_junit(verdict: Verdict) -> str:
-    """Return the text of `junit.xml`: words and limits, and no figure, whose place is `results.csv`."""
+    """Return the text of `junit.xml`: words and limits, and no figure, whose place is `results.csv`.
+
+    One test case a rule, by kind of asker. A rule that fails is a failure, one that is inconclusive an error ("could
+    not be carried out"): a skipped case would be shown as green. Where no rule has the status of the run, the run is a
+    case of its own: an unfinished audit, or a policy of which nothing was measured, never reads as success. Valid under
+    the schema of Jenkins' xUnit plugin.
+    """
     suites = Element("testsuites")
     suite = SubElement(suites, "testsuite", {"name": f"clinaudit policy {verdict.policy}", "skipped": "0"})
     properties = SubElement(suite, "properties")

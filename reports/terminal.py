@@ -1,23 +1,7 @@
-"""Plain text on a terminal: columns, wrapping, colour.
+"""What commands print of results, in plain text: verdicts, comparisons, certificates, judges, benchmarks, texts (PHI).
 
-Owns when colour is wanted and what it looks like. A colour only repeats what a word says. Knows nothing of results.
-
-The verdict in plain text, for `audit`, `show` and `gate`: some 40 lines of 100 columns at most.
-
-Owns their order: the verdict as a sentence, failed rules with their figures, open ones with what closes each, passed
-ones as a count, who could ask by kind of leak. What a rule or a cell says is what the report's page says of it.
-
-A comparison of two runs in plain text, for `clinaudit compare`. At most 100 columns.
-
-Owns what is shown of it on a terminal: the verdicts and the conclusion first, then what is shown to have changed.
-
-The verdict of a deletion request in plain text, for `clinaudit forget`: what the first screen of its page says.
-
-How well a judge reads, in plain text, for `judge-check`: over all texts, by diagnosis and by kind of sentence.
-
-The benchmark of filters on a terminal: the scores by subset, and what must be known beside them.
-
-The texts that give most away, in plain text, for `clinaudit show --worst` (PHI).
+Owns the order of the parts, columns and wrapping, and when colour is wanted; a colour only repeats what a word says.
+What a rule or a cell says is what the report's page says of it.
 """
 
 import textwrap
@@ -114,7 +98,7 @@ _EXACT: Final = "Exact figures. They are PHI: do not pass this on."
 
 
 def report_text(report: RunReport, *, colour: bool = False) -> str:
-    """Return what `audit` and `show` print of a run."""
+    """Return what `audit` and `show` print of a run: some 40 lines of 100 columns at most."""
     verdict = report.results.verdict
     text = _NO_VERDICT if verdict is None else verdict_text(verdict, report.estimates, colour=colour)
     notes = [_EXACT] if report.is_exact else []
@@ -125,7 +109,11 @@ def report_text(report: RunReport, *, colour: bool = False) -> str:
 
 
 def verdict_text(verdict: Verdict, estimates: Estimates, *, colour: bool = False) -> str:
-    """Return a verdict with its rules; `estimates` hold their figures."""
+    """Return a verdict with its rules, as `gate` prints it; `estimates` hold their figures.
+
+    The verdict as a sentence, failed rules with their figures, open ones with what closes each, passed ones as a count,
+    who could ask by kind of leak.
+    """
     parts = ["\n".join([verdict_line(verdict, colour=colour), *(wrap(one, indent="  ") for one in verdict.remarks)])]
     for block in rule_blocks(verdict, estimates):
         rules = counted(sum(len(group.lines) for group in block.groups), "rule")
@@ -207,7 +195,10 @@ _INTERVALS: Final = "In round brackets: 95% intervals."
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """Return the comparison in plain text, at most 100 columns wide; both verdicts and the conclusion come first."""
+    """Return what `compare` prints, at most 100 columns wide.
+
+    Both verdicts and the conclusion come first, then what is shown to have changed.
+    """
     read = FIGURES_READ[comparison.figures]
     if comparison.figures == "published":
         read += " --exact reads the evidence."
@@ -260,7 +251,7 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
 
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
-    """Return the verdict, and unless `quiet` the questions of the first screen with their answers (PHI)."""
+    """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
     word, sign = VERDICTS[certificate.verdict]
     lines = [f"{sign} {word.upper()}"]
     if not quiet:
@@ -276,9 +267,10 @@ def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
 def judge_text(
     name: str, labels: LabelSource, figures: Estimates, kinds: Sequence[tuple[str, int, int, int, int]]
 ) -> str:
-    """Return a table of the judge's figures, and one by kind of sentence; `labels`: whose texts it was scored on.
+    """Return what `judge-check` prints: how well a judge reads, over all texts, by diagnosis and by kind of sentence.
 
-    A row of `kinds` is a kind, the texts read rightly, of how many, those taken for positive, and of how many others.
+    `labels`: whose texts it was scored on. A row of `kinds` is a kind, the texts read rightly, of how many, those taken
+    for positive, and of how many others.
     """
     texts = "the synthetic texts that ship" if labels == "shipped" else "the labelled texts given"
     rows = [("Figure", "95% interval in brackets")]
@@ -302,7 +294,7 @@ _SCORES: Final = {0: "system", 1: "finds, F1", 3: "needed, F1", 5: "takes needed
 
 
 def bench_text(bench: PiiBench) -> str:
-    """Return the scores of each subset, then what must be known beside them."""
+    """Return the benchmark of filters: the scores of each subset, then what must be known beside them."""
     scores = (scores_table(bench, domain, subset) for domain in measured_domains(bench) for subset in BENCH_SUBSETS)
     tables = [_text(table) for table in scores if table.rows]
     lines = (headline(bench), weakest_sentence(bench), *bench.warnings)
@@ -329,7 +321,9 @@ def command_again(run: Path, generation_id: str) -> str:
 
 
 def worst_texts(found: Sequence[Mapping[str, Any]], run: Path) -> str:
-    """Return the texts, the worst first, every sign that would steer a terminal replaced.
+    """Return what `show --worst` prints (PHI): the texts that give most away, the worst first.
+
+    Every sign that would steer a terminal is replaced.
 
     A row of `found` is a generation by the columns of `generation_metrics`, with its `prompt`, `text` and `note_id`.
     """

@@ -1,9 +1,8 @@
-"""From an audit's inputs and outcomes to `results.json`: what is said of a run beside its figures (docs/results.md).
+"""From an audit's inputs and outcomes to `results.json` and `run.json`: what is said of a run beside its figures.
 
-Owns which words go into which field, which attacks a run holds, and the caveats: limitations that follow from inputs
-and settings. Every figure is a row of the table of estimates.
-
-Provenance: the fingerprint that a resumed run must share, and `run.json`.
+Owns which words go into which field, which attacks a run holds, the caveats (limitations that follow from inputs and
+settings), and provenance, with the fingerprint that a resumed run must share (docs/results.md). Every figure is a row
+of the table of estimates.
 """
 
 from collections.abc import Collection, Mapping, Sequence

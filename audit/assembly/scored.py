@@ -1,9 +1,8 @@
-"""Whose notes are scored, by which models, and what the control model is asked (docs/methods.md, sections 13 and 14).
+"""Asking the models: whose notes are scored, by which models, what the control model is asked, and the self-test.
 
-Every target's notes are scored, with `--score-all` every train patient's, and those of the patients whom the site named
-besides, who are in no figure; with everybody they are in those of membership.
-
-The self-test in an audit: on which texts, once a run, and what the report says of it (methods, section 1).
+Every target's notes are scored (docs/methods.md, sections 13 and 14), with `--score-all` every train patient's, and
+those of the patients whom the site named besides. The latter are in no figure; with `--score-all` they are in those of
+membership. The self-test is made once a run, on notes of some patients (docs/methods.md, section 1).
 """
 
 import json

@@ -1,13 +1,10 @@
-"""Verdict tables of a diagnosis, and two of them compared: what the gate decides diagnoses by (paper 3.2.2).
+"""Disclosure of diagnoses: verdict tables, and every figure of them as rows of the table of estimates (paper 3.2.2).
 
-Owns what counts as which score, the one-sided test of a difference of AUROC over all patients, and the worst that
-answers without a verdict could hide (Manski 1990). Knows nothing of patients: it takes counts, which the table of
-estimates holds as its rows `verdicts`.
-
-Disclosure of diagnoses as rows of the table of estimates (paper 3.2.2; docs/methods.md, section 5).
-
-Owns which answer stands for which member of a cohort, which matched sets a tier leaves out, and every figure of the
-verdict tables. Knows nothing of how a judge reads, and no record of a stage: it takes evidence tables.
+Owns which answer stands for which member of a cohort, which matched sets a tier leaves out, and what counts as which
+score (docs/methods.md, section 5); and what the gate decides diagnoses by: the one-sided test of a difference of AUROC
+over all patients, and the worst that answers without a verdict could hide (Manski 1990). A verdict table holds counts
+and no patient: the rows `verdicts` of the table of estimates. Knows nothing of how a judge reads, and no record of a
+stage: it takes evidence tables.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

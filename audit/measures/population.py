@@ -1,10 +1,8 @@
-"""Who the patients of the corpus are: the paper's Tables 5 to 7.
+"""Who the patients of the corpus are, and who gives text away (the paper's Tables 1, 5 to 7).
 
-Owns in which group a patient's age, sex and race are, and the evidence of what the notes show of each patient.
-
-Who was in the corpus, and who gives text away, as rows of the table of estimates (the paper's Tables 1, 5 to 7).
-
-Reads evidence tables: `patients`, `people`, `uniqueness`, `cohorts`, `priors`, `generation_metrics`. Knows no note.
+Owns in which group a patient's age, sex and race are, the evidence of what the notes show of each patient, and the rows
+of the table of estimates made of it. The estimates know no note: they read the evidence tables `patients`, `people`,
+`uniqueness`, `cohorts`, `priors`, `generations` and `generation_metrics`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,13 +1,8 @@
-"""From values by patient to rows of the table of estimates: shares, means over patients, differences.
+"""From values by patient to rows of the table of estimates: shares, means over patients, differences, pools of chance.
 
-Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and MOVER for a difference of two of these.
-No resampling. Knows nothing of what was measured.
-
-The pools of `chance`: as many patients of either split, drawn at random (docs/methods.md, section 2).
-
-Owns who is in the pool of which target. Knows nothing of text.
-
-Things by what they have in common.
+Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and MOVER for a difference of two of these,
+without resampling; and who is in the pool of which target (docs/methods.md, section 2). Knows nothing of text, or of
+what was measured.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -184,7 +179,10 @@ FEWEST_IN_POOL: Final = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pools:
-    """Patients of each split in a random order; a target's pools are the first of them other than the target."""
+    """Patients of each split in a random order; a target's pools are the first of them other than the target.
+
+    These are the pools of `chance`: as many patients of either split (docs/methods.md, section 2).
+    """
 
     #: Places of patients among those of their split (`Corpus.scan_order`), shape (patients,). There is one more than a
     #: pool has, where the split has one: a target is replaced.

@@ -1,17 +1,8 @@
-"""Confidence intervals and multiplicity: Beta bounds of a mean, the bootstrap over patients, Newcombe (MOVER), Holm.
+"""Confidence intervals, multiplicity and agreement: Beta bounds, bootstrap, Newcombe (MOVER), pairs, Holm, kappa.
 
-Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
-(docs/methods.md, section 7). An estimate made from no data is null with a reason, never 0.
-
-How far raters agree on items: the share of pairs that do, and Fleiss' kappa (1971), which takes out chance.
-
-`counts` is `(items, answers)`: how many raters gave an item which answer; each item has the same raters, two or more.
-
-Paired differences of a metric, the same patients in two runs: conservative intervals.
-
-Owns formulas on one value a patient in each run. Knows nothing of generations, tiers or verdicts. Differences are
-B minus A; intervals are two-sided 95%, without resampling, and none is degenerate where nobody changed
-(docs/methods.md, section 8).
+Owns formulas on counts, sums and one value a patient. Knows nothing of generations, diagnoses, tiers or verdicts. All
+intervals are two-sided 95% (docs/methods.md, sections 7 and 8). An estimate made from no data is null with a reason,
+never 0.
 """
 
 import math
@@ -131,6 +122,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+#: `(items, answers)`: how many raters gave an item which answer; each item has the same raters, two or more.
 Counts = NDArray[np.int64]
 
 
@@ -141,7 +133,9 @@ def observed_agreement(counts: Counts) -> float:
 
 
 def kappa_of(counts: Counts) -> float | None:
-    """Return Fleiss' kappa; None without an item, and where all answers are one: chance agreement is 1 then.
+    """Return Fleiss' kappa (1971), which takes out chance; None without an item, and where chance agreement is 1.
+
+    It is 1 where all answers are one.
 
     Two raters who differ on half of the items, each with as many of both answers: `kappa_of([[2, 0], [1, 1], [0, 2],
     [1, 1]])` is 0.
@@ -158,8 +152,9 @@ NOBODY_PAIRED = "no patient has it in both runs"
 
 
 def paired_difference(before: Values, after: Values) -> Estimate:
-    """Return the mean of `after - before`, one value in [0, 1] a patient and run.
+    """Return the mean of `after - before` (B minus A) of the same patients, one value in [0, 1] a patient and run.
 
+    Its interval is conservative, without resampling, and has a width where nobody changed (docs/methods.md, section 8).
     The mean rise and the mean fall, each with its Beta quantiles, are joined by MOVER with their correlation (Zou and
     Donner 2008): nobody rises and falls, so that it is below 0 and widens the interval. Simulated on rare, binary and
     U-shaped changes of 20 to 500 patients it covers at least 95%; without the correlation 87%. Raises `ValueError`

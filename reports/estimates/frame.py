@@ -1,12 +1,10 @@
-"""The one table that everything measured ends in (docs/results.md, "results.csv").
+"""The one table that everything measured ends in, and the metrics of its rows (docs/results.md, "results.csv").
 
-Owns its columns, and how a row is found. A row is one figure at one place; a difference is a row of its own. Exact rows
-have equal ends of their counts; published rows may have none (`publication`).
-
-Every metric, said once, in `metrics.toml`: title, unit, sentence, place in the paper.
-
-A new metric is one entry there and one formula, a function from evidence tables to rows, in the room of its measure
-(CONTRIBUTING, "Add a metric"). Column heads, tables, CSV, terminal, docs, and which metrics a policy may limit follow.
+Owns its columns, how a row is found, and the registry: every metric, said once, in `metrics.toml`. A row is one figure
+at one place; a difference is a row of its own. Exact rows have equal ends of their counts; published rows may have none
+(`publication`). A new metric is one entry in the registry and one formula, a function from evidence tables to rows, in
+the room of its measure (CONTRIBUTING, "Add a metric"). Column heads, tables, CSV, terminal, docs, and which metrics a
+policy may limit follow.
 """
 
 import tomllib
@@ -151,7 +149,7 @@ Chance = Literal["never seen", "exchanged", ""]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is said of a metric."""
+    """What the registry says of a metric: title, unit, sentence, place in the paper."""
 
     id: str
     title: str

@@ -1,15 +1,7 @@
-"""`bench.html`: how good each filter for identifiers is, what it misses and what it costs (PII-Bench in kind).
+"""Pages of benchmarks: filters for identifiers (`bench.html`), the review of their samples, unlearning (`report.html`).
 
-Holds no sample and no text of one: figures of invented persons alone. No script, no outside resource.
-
-And the page on which a person checks its samples (PII-Bench, G): one file with its own script. These may be made from
-patients' notes, so it says PHI on every screen; nothing is sent anywhere, and what the browser keeps are places and
-categories, never words.
-
-`report.html` of an unlearning evaluation (PHI): what was forgotten, what broke, what others lost (AMNESIA in kind).
-
-Owns the order of the parts. Holds no id and no text of a patient, but exact figures of few: it says PHI on every
-screen. No script, no outside resource.
+Owns the order of the parts. No page names an outside resource, and the page of the review alone holds a script. The
+review and the page of unlearning are PHI, and say so on every screen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +39,11 @@ from clinaudit.reports.wording.unlearning import Evaluation
 
 
 def render_pii_bench(bench: PiiBench) -> str:
-    """Return the HTML of what `clinaudit pii bench` measured."""
+    """Return the HTML of what `clinaudit pii bench` measured (PII-Bench in kind).
+
+    How good each filter for identifiers is, what it misses and what it costs. The page holds no sample and no text of
+    one: figures of invented persons alone.
+    """
     bench = PiiBench.model_validate(harmless_document(bench.model_dump(mode="json")))
     domains = measured_domains(bench)
     return render_html(
@@ -72,7 +68,10 @@ def render_pii_bench(bench: PiiBench) -> str:
 
 
 def render_review(samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str) -> str:
-    """Return the HTML on which samples are checked; `digest` binds a review to their file.
+    """Return the HTML on which a person checks samples (PII-Bench, G); `digest` binds a review to their file.
+
+    One file with its own script. Samples may be made from patients' notes, so the page says PHI. Nothing is sent
+    anywhere, and what the browser keeps are places and categories, never words.
 
     A sample has `id`, `subset`, `description`, `query` and `entities`, each with `start` and `end` (characters,
     half-open), `category`, `subject` and `needed`. A category has `id`, `name`, `type` and the `tag` that stands in a
@@ -92,7 +91,11 @@ def render_review(samples: Sequence[Mapping[str, Any]], categories: Sequence[Map
 
 
 def render_unlearning(evaluation: Evaluation) -> str:
-    """Return the HTML of what `clinaudit unlearn evaluate` found."""
+    """Return the HTML of what `clinaudit unlearn evaluate` found (PHI; AMNESIA in kind).
+
+    What was forgotten, what broke, what others lost. The page holds no id and no text of a patient, but exact figures
+    of few.
+    """
     record = EvaluationRecord.model_validate(harmless_document(evaluation.record.model_dump(mode="json")))
     # Names of models stand in figures, too: they can be printed, or the command refuses them.
     evaluation = Evaluation(record, evaluation.figures, evaluation.checks)

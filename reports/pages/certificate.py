@@ -1,12 +1,7 @@
-"""The page and JSON of the deletion certificate by patient (PHI): the record in, self-contained texts out.
+"""The pages and JSON of a comparison and of the deletion certificate by patient: records in, self-contained texts out.
 
-Owns the order of the parts, and says PHI on every screen and printed page. Like the report, the page holds no script
-and names no outside resource, and jinja2 escapes every text from outside.
-
-The page and JSON of a comparison: records in, self-contained texts out.
-
-Like the report, a page holds no script and names no outside resource, and jinja2 escapes every text from outside. The
-exact comparison is PHI and says so.
+Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and jinja2 escapes
+every text from outside. The certificate and the exact comparison are PHI, and say so on every screen and printed page.
 """
 
 import json

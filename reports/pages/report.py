@@ -1,14 +1,7 @@
-"""The report's page, `report.html`: from a `RunReport` alone to one self-contained HTML text, read in a minute.
+"""The two pages of a run: `report.html`, read in a minute, and its annex, `annex.html`, with every figure.
 
-Owns the order of the parts. The first screen says verdict, use, who gets what, what to do and what closes open rules;
-then the grid; then what comes out, the rules, how it was measured, and the sign-off sheet. All other tables are in the
-annex. The page holds no script and names no outside resource; jinja2 escapes every text from outside. The exact report
-is the same page, marked as PHI.
-
-The annex, `annex.html`: every figure of the run as a table, methods in short, attacks, provenance, glossary.
-
-Owns the order of its parts. What a table shows, the registry of metrics and `tables/estimates.py` decide: a new metric
-appears here by itself. The exact annex is the same page, marked as PHI, with each figure linked to its texts.
+Owns the order of the parts: from a `RunReport` alone to one self-contained HTML text. A page holds no script and names
+no outside resource; jinja2 escapes every text from outside. The exact pages are the same, marked as PHI.
 """
 
 from collections.abc import Iterator
@@ -56,7 +49,11 @@ _STYLES: Final = ("page.css",)
 
 
 def render_report(report: RunReport) -> str:
-    """Return the page, every text in it without control characters (escapes, marks of direction)."""
+    """Return the report, every text in it without control characters (escapes, marks of direction).
+
+    The first screen says verdict, use, who gets what, what to do and what closes open rules; then the grid; then what
+    comes out, the rules, how it was measured, and the sign-off sheet. All other tables are in the annex.
+    """
     report = harmless_report(report)
     results, estimates, verdict = report.results, report.estimates, report.results.verdict
     identity, digest = read_identity(report.provenance), model_digest(report.provenance)
@@ -119,7 +116,12 @@ class Part:
 
 
 def render_annex(report: RunReport) -> str:
-    """Return the page, every text in it without control characters (escapes, marks of direction)."""
+    """Return the annex, every text in it without control characters (escapes, marks of direction).
+
+    Every figure of the run as a table, methods in short, attacks, provenance, glossary. What a table shows, the
+    registry of metrics and `tables/estimates.py` decide: a new metric appears here by itself. In the exact annex each
+    figure is linked to its texts.
+    """
     report = harmless_report(report)
     results, verdict = report.results, report.results.verdict
     identity, digest = read_identity(report.provenance), model_digest(report.provenance)

@@ -1,15 +1,8 @@
-"""Records of the deletion certificate by patient, and of what a benchmark adds to it (PHI), for `evidence/` alone.
+"""Records of the deletion certificate: by patient (PHI, for `evidence/` alone), and without names (docs/forgetting.md).
 
-Owns their shape (docs/forgetting.md).
-
-Records of a deletion certificate without names: what `compare.json` holds of it (docs/forgetting.md).
-
-A is the run before, B the one after. Counts of patients are words: of what is published they follow the rule on small
-cells, in the exact comparison (PHI) they are plain numbers.
-
-One question of the collapse check of answers, as documents and pages hold it (docs/unlearning.md).
-
-Figures of groups alone: no text and no id.
+Owns their shape, and that of what a benchmark adds. A is the run before, B the one after. The certificate without names
+is a part of `compare.json`. Its counts of patients are words: in a published comparison they follow the rule on small
+cells, in the exact one (PHI) they are plain numbers.
 """
 
 from typing import Final, Literal
@@ -20,7 +13,10 @@ from clinaudit.reports.schema.record import Estimate, Record
 
 
 class AnswerCheck(Record):
-    """Whether a group's answers still read as those of the model before (A), by one measure."""
+    """One question of the collapse check of answers: whether a group's still read as those of the model before (A).
+
+    It is of one measure, as documents and pages hold it (docs/unlearning.md). Figures of groups alone: no text, no id.
+    """
 
     #: `forget`, `retain` or `never_trained`.
     group: str
@@ -41,6 +37,13 @@ class AnswerCheck(Record):
 ForgettingVerdict = Literal["still leaks", "broken", "not shown", "never trained on", "forgotten"]
 #: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
 Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
+TRIGGER_WORDS: Final[dict[Trigger, str]] = {
+    "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
+    "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",
+    "research-withdrawal": "the patients withdrew from research",
+    "gdpr-17": "erasure was asked for (GDPR, article 17)",
+    "state-law": "a law of the state asks for it",
+}
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 #: With which `clinaudit compare --forgotten` ends.
@@ -126,15 +129,6 @@ class BenchBlock(Record):
     collapsed: bool | None
     #: None without a model before.
     collateral: list[PriceFigure] | None
-
-
-TRIGGER_WORDS: Final[dict[Trigger, str]] = {
-    "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
-    "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",
-    "research-withdrawal": "the patients withdrew from research",
-    "gdpr-17": "erasure was asked for (GDPR, article 17)",
-    "state-law": "a law of the state asks for it",
-}
 
 
 class CertifiedModel(Record):

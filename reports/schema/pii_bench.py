@@ -1,8 +1,6 @@
-"""What `clinaudit pii bench` and `pii score` measured: the records of `bench.json` (docs/pii.md).
+"""Records of `bench.json`, what `clinaudit pii bench` and `pii score` measured, and HIPAA's identifiers (docs/pii.md).
 
 Every figure is of generated samples, so it is exact.
-
-HIPAA's 18 identifiers, by the letter of their paragraph in 45 CFR 164.514(b)(2)(i).
 """
 
 from typing import Final, Literal, get_args
@@ -109,6 +107,7 @@ class PiiBench(Record):
     by_sample: list[SampleScores] = Field(default_factory=list)
 
 
+#: HIPAA's 18 identifiers, by the letter of their paragraph in 45 CFR 164.514(b)(2)(i).
 HipaaIdentifier = Literal["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"]
 HIPAA_IDENTIFIERS: Final[tuple[HipaaIdentifier, ...]] = get_args(HipaaIdentifier)
 #: Whose a value is; the first that holds stands.

@@ -1,7 +1,4 @@
-"""What every record of the results is, and the two arms: who was trained on, and who was held out.
-
-A measured estimate with its 95% interval, as records of unlearning and of the benchmark of identifiers hold it.
-"""
+"""The base of all records of the results, the two arms of patients, and an estimate with its 95% interval."""
 
 import math
 from typing import Annotated, Any, Final, Literal, get_args
@@ -37,7 +34,10 @@ def round_floats(value: Any) -> Any:
 
 
 class Estimate(Record):
-    """A number with its 95% interval, or `value` null with a `reason`."""
+    """A number with its 95% interval, or `value` null with a `reason`.
+
+    Records of unlearning and of the benchmark of identifiers hold it; a figure of an audit is a row of `results.csv`.
+    """
 
     value: float | None
     low: float | None = None

@@ -1,12 +1,8 @@
 """The results schema: what `results.json` holds beside the table of estimates (docs/results.md, "results.json").
 
-It is small: what was audited, how, the verdict, and remarks in words. Every figure is a row of `results.csv`.
-
-The verdict of a policy: status, rules, why, and what closes each open rule (docs/policy.md).
-
-A rule names its figure by its place in the table of estimates. No number of patients stands here: readers print rows.
-
-What a judge can say of a text, and whose labelled texts it was scored on.
+Owns the words about a run: what was audited, how, the verdict of a policy (docs/policy.md), and remarks. Every figure
+is a row of `results.csv`. A rule names its figure by its place there, and no number of patients stands here: readers
+print rows.
 """
 
 import json
@@ -79,11 +75,9 @@ VerdictClass = Literal["positive", "negative", "ambiguous", "not_mentioned"]
 VERDICT_CLASSES: tuple[VerdictClass, ...] = get_args(VerdictClass)
 #: A verdict, or that there is none.
 Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
-#: `shipped`: the synthetic texts of this project; `site`: labelled texts that the site supplied.
+#: Whose labelled texts a judge was scored on. `shipped`: the synthetic texts of this project; `site`: those that the
+#: site supplied.
 LabelSource = Literal["shipped", "site"]
-
-
-SCHEMA_VERSION = "5.0"
 
 
 class TrainingLoss(Record):
@@ -139,6 +133,9 @@ class Settings(Record):
     #: How patients were chosen to be asked, and how many of each cohort's groups at most.
     sampled: bool = False
     seed: int = 0
+
+
+SCHEMA_VERSION = "5.0"
 
 
 class RunResults(Record):

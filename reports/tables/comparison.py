@@ -1,8 +1,7 @@
-"""Tables of a comparison of two runs, for its page and for the terminal alike; published and exact ones.
+"""Tables of a comparison of two runs, for page and terminal alike, and of the deletion certificate by patient (PHI).
 
-Tables of the deletion certificate by patient (PHI): models, verdicts, measures, and what a benchmark adds.
-
-Owns what stands in which column. Knows nothing of how a figure came about.
+Owns what stands in which column: of comparisons, published and exact ones, the changes and settings; of the certificate
+models, verdicts, measures, and what a benchmark adds. Knows nothing of how a figure came about.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,7 @@
 """The table of estimates as tables for readers: each a filter and a pivot of it, with the registry's words.
 
-Owns which columns of a place head the rows, and which one is spread over columns; nothing here knows a metric by its
-id, so a new one is shown by itself. Knows no page.
-
-What a table and a figure are, and the order in which all of them go through the results.
+Owns what a table is, the order of forms, tiers and arms in all of them, which columns of a place head the rows, and
+which one is spread over columns. Nothing here knows a metric by its id, so a new one is shown by itself. Knows no page.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
-"""Tables of what is no estimate: attacks run and not run, cohorts in words, the training log, provenance.
+"""Tables of what a reader asks before signing: what was run, how the figures came about, and the sign-off sheet.
 
-How the figures came about, as a reader asks before signing: patients, split, test, chance, judge, guards, power.
-
-Prints rows of the table of estimates. What a policy asks of guards, and why its limits are what they are, is in
-`reports/wording/page.toml`.
-
-The sign-off sheet, and what the audit says of the factors of a breach assessment: facts, no legal advice.
+Owns attacks run and not run, cohorts in words, the training log and provenance; sentences on patients, split, test,
+chance, judge, guards and power; and what the audit says of the factors of a breach assessment: facts, no legal advice.
+Figures are printed rows of the table of estimates. What a policy asks of guards, and why its limits are what they are,
+is in `reports/wording/page.toml`.
 """
 
 import tomllib

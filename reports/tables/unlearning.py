@@ -1,11 +1,8 @@
-"""Tables of an unlearning evaluation: leakage (AMNESIA, Table 2), MU and AFE, the trials.
+"""Tables of an unlearning evaluation and of the benchmark behind it, in kind those of AMNESIA.
 
-Owns what stands in which column; each is a choice of rows of the figures. A figure that is not there is a dash, and its
-reason stands below the table.
-
-Tables of the benchmark behind an unlearning evaluation: who, what is asked, who checked it.
-
-In kind those of AMNESIA, Tables 1, 5, 8 to 10, 12 and 13. Owns what stands in which column.
+Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8 to 10, 12 and 13).
+Owns what stands in which column; of the evaluation each is a choice of rows of the figures. A figure that is not there
+is a dash, and its reason stands below the table.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,8 @@
-"""What the deletion certificate says in sentences, for its page and for the page of the comparison.
+"""What the deletion certificate and a comparison of two runs say in sentences (docs/forgetting.md).
 
-Owns the wording: what a verdict means and what to do then, which finding decides, what a certificate does not say.
-Knows nothing of how a verdict came about (docs/forgetting.md).
-
-What a comparison of two runs says, in one sentence, and which figures it read.
-
-Owns the rule of the conclusion. It is decided from the shown figures alone: a change is said to have happened where the
-95% interval of the difference excludes 0, and no absence of a change is ever said.
+Owns the wording, for the pages of both and the terminal: what a verdict means and what to do then, which finding
+decides, what a certificate does not say, which figures a comparison read. Owns also the rule of the comparison's
+conclusion. Knows nothing of how a verdict came about.
 """
 
 from collections.abc import Mapping
@@ -333,7 +329,11 @@ def verdicts_sentence(rules: MovedRules) -> str:
 
 
 def conclusion_sentence(comparison: Comparison) -> str:
-    """Return what changed, as far as the shown figures tell; the verdict on named patients first."""
+    """Return what changed, as far as the shown figures tell; the verdict on named patients first.
+
+    Decided from the shown figures alone: a change is said to have happened where the 95% interval of the difference
+    excludes 0, and no absence of a change is ever said.
+    """
     sentence = f"{_text_clause(comparison)}; {_diagnosis_clause(comparison)}."
     forgetting = comparison.forgetting
     return sentence if forgetting is None else f"{VERDICT_SENTENCES[forgetting.verdict]} {sentence}"

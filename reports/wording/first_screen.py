@@ -1,8 +1,7 @@
 """The words of the first screen: the verdict, who could ask and what they get, what to do, what closes an open rule.
 
-Reads the status of rules, and prints rows of the table of estimates. No number of patients is computed here.
-
-What is said of own text and of identifiers: who gets how much, and how surely identifiers are found.
+Owns, too, what is said of own text, of identifiers and how surely they are found, of training and of membership. Reads
+the status of rules, and prints rows of the table of estimates. No number of patients is computed here.
 """
 
 import re

@@ -1,15 +1,8 @@
 """Matched evaluation cohorts: training membership x diagnosis status, four equal cells (paper 3.2.2, Appendix D).
 
-Owns who is a candidate, who is compared with whom, in which order (random, seeded), and how alike the groups are
-(docs/methods.md, section 4). Knows nothing of notes, prompts or verdicts.
-
-The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
-
-Owns the way from labelled patients to targets, the sample that fills them up where the cohorts are small (text that a
-model repeats is looked for in all targets, diagnoses in the cohorts alone).
-Before cohorts are matched it finds the tiers at which nothing can be asked of a patient for a diagnosis: a fact is
-missing, the prompt refers to the diagnosis, or it exceeds the model's context. In such a tier the patient's whole
-matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
+Owns who is a candidate, who is compared with whom, in which order (random, seeded), how alike the groups are, and the
+way from labelled patients to the targets that are probed (docs/methods.md, section 4). Knows no text of a note and no
+verdict; of prompts only which cannot be made.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -175,7 +168,8 @@ def _describe_shortfall(possible: int, kept: int, asked: int) -> str | None:
     return f"the groups are equal, but smaller than asked for: {', and '.join(why)}"
 
 
-#: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
+#: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4): text that
+#: a model repeats is looked for in all targets, diagnoses in the cohorts alone.
 SAMPLE_SIZE = 200
 _MISSING: Final = {"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.String}
 
@@ -293,6 +287,10 @@ def find_missing_tiers(
     progress: Progress,
 ) -> pl.DataFrame:
     """Return which of the tiers asked cannot be made, of whom and for which diagnosis: patient_id, diagnosis, tier.
+
+    A fact is missing, the prompt refers to the diagnosis, or it exceeds the model's context. In such a tier the
+    patient's whole matched set is left out of the diagnosis' figures (docs/methods.md, section 1); hence tiers are
+    looked at before cohorts are matched.
 
     A tier with two forms counts as missing if either cannot be made. Only patients who may be candidates are
     looked at: of known age and sex, and of known status for a diagnosis.

@@ -1,13 +1,9 @@
-"""Matched sets, one patient of each of the four cells: 1:1 by propensity, without replacement (psmpy, as in the paper).
+"""Matched sets, one patient of each of the four cells, and their balance (paper, Appendix D).
 
-Owns the pairs across arms and within them, the refined choice, and the last matching within it (docs/methods.md,
-section 4). Rows in, rows out. Propensity (Rosenbaum and Rubin 1983) is P(first of two groups). psmpy pulls in
-scikit-learn, matplotlib and seaborn, and is imported where it is used.
-
-Balance of a cohort's covariates between its cells (SMD), and the swaps and drops that improve it.
-
-A cell is a frame of patients, or the array of their covariates; cells are numbered as in `CELLS` (paper, Appendix D;
-docs/methods.md, section 4).
+Owns the pairs across arms and within them, 1:1 by propensity, without replacement (psmpy, as in the paper); the swaps
+and drops that improve the balance of covariates between cells (SMD); and the last matching within that choice. Rows in,
+rows out. Propensity (Rosenbaum and Rubin 1983) is P(first of two groups). A cell is a frame of patients, or the array
+of their covariates; cells are numbered as in `CELLS` (docs/methods.md, section 4).
 """
 
 import contextlib
@@ -242,7 +238,7 @@ _CONTROLS_PER_ASKED: Final = 20
 
 
 class MatchedSets(NamedTuple):
-    """Matched sets: of each the rows of its patients, one of each cell in the order of `balance.CELLS`."""
+    """Matched sets: of each the rows of its patients, one of each cell in the order of `CELLS`."""
 
     #: `(sets, cells)`.
     rows: NDArray[np.int64]
@@ -329,7 +325,8 @@ def match_pairs(first: Covariates, second: Covariates) -> MatchedSets:
     frame = pd.DataFrame(both, columns=[f"x{i}" for i in range(both.shape[1])])
     frame["row"] = np.arange(len(frame))
     frame["first"] = (frame["row"] < count).astype(int)
-    # psmpy warns on import and on unmatched rows, and prints: our users need neither.
+    # psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported here alone. It warns on import and on
+    # unmatched rows, and prints: our users need neither.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         import matplotlib

@@ -1,8 +1,7 @@
 """Prompts, and what was done of what was planned, as rows of the table of estimates; from evidence tables.
 
-Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
-
-Where a row of the evidence counts in the table of estimates: its form and arm (docs/methods.md, section 1).
+Owns where a row of the evidence counts, in every measure: its form and arm (docs/methods.md, section 1). Every count is
+of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
 """
 
 from collections.abc import Mapping

@@ -1,17 +1,10 @@
-"""Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
+"""Patient specificity K: in how many patients' notes a text stands verbatim, and in whose (paper 3.2.1).
 
-K is a document frequency with patients for documents. Owns the search for many texts at once by an automaton (Aho and
-Corasick 1975; ahocorasick_rs), which takes the corpus in shards. Knows nothing of generations: it counts texts.
-
-Whose notes hold which texts: the first two patients of either split, for a million overlapping texts at a time.
-
-A text is looked for at its *anchor*: of its strings of so many bytes the one that is rarest among all texts. The bytes
-at each place of the notes are looked up among the anchors, by their hash, and what stands around a hit is compared with
-the text byte for byte: no result rests on a hash. Boilerplate, which most patients hold, is settled by the first few of
-them; the notes of the others are not asked for it.
-
-An automaton has a state for each byte of each text: a window of 30 tokens has more than a hundred
-bytes, of which the next window repeats all but four.
+K is a document frequency with patients for documents (docs/methods.md, section 2). Owns two searches for many texts at
+once, both over the corpus in shards: an automaton (Aho and Corasick 1975; ahocorasick_rs), which counts all patients,
+and anchors (`Texts`), which find the first two of either split. An automaton has a state for each byte of each text,
+too many for a million overlapping texts: a window of 30 tokens has more than a hundred bytes, of which the next window
+repeats all but four. Knows nothing of generations: it takes texts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -199,7 +192,12 @@ def _find_same(text: Bytes, places: Places, other: Bytes, others: Places, length
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """Texts to look for, each a stretch of the same bytes, with its anchor; all arrays have the shape (texts,)."""
+    """Texts to look for, each a stretch of the same bytes, with its anchor; all arrays have the shape (texts,).
+
+    A text is looked for at its *anchor*: of its strings of so many bytes the one that is rarest among all texts. The
+    bytes at each place of the notes are looked up among the anchors, by their hash, and what stands around a hit is
+    compared with the text byte for byte: no result rests on a hash.
+    """
 
     text: Bytes
     begins: Places
@@ -356,7 +354,8 @@ def find_holders(
     """Return who holds the texts: text (its number), split, rank (place in `order_patients`), unique and sorted.
 
     Of either split there are the two holders of least rank at most. A text with two holders, of one split or both, in
-    the pools of every target is nobody's alone: it has no rows. `advance` is called with numbers of patients.
+    the pools of every target is nobody's alone: it has no rows. Boilerplate, which most patients hold, is settled by
+    the first few of them; the notes of the others are not asked for it. `advance` is called with numbers of patients.
     """
     orders = order_patients(pools, {split: own.patient_count for split, own in notes.items()})
     most, drawn = max(map(len, orders.values())), max(map(len, pools.drawn.values()))

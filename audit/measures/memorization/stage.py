@@ -1,13 +1,8 @@
 """The memorization stage: from generations to tables of evidence, for `audit` and `analyze` alike.
 
-Owns the order, as joins of frames: match with the patient's own notes, verbatim and nearly; find other patients' text;
-K of what was found; count (docs/methods.md, sections 2 and 2a). Knows nothing of where generations come from, or of
-files.
-
-What generations repeat of their own patients' notes, patient by patient in shards: matched, labelled, and masked.
-
-Owns what is done with one patient's generations before the corpus is asked. Shards give rows of `COLUMNS`; the caller
-makes the frames. Knows nothing of K.
+Owns the order (docs/methods.md, sections 2 and 2a): match with the patient's own notes, verbatim and nearly, patient by
+patient in shards; then, as joins of frames, find other patients' text, find K of what was found, and count. Knows
+nothing of where generations come from, or of files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,6 +117,7 @@ def match_generations(
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """Match every generation with its patient's notes; return the generations in the frames' order, and `COLUMNS`.
 
+    What is found is labelled and masked, before the corpus is asked: no K is known.
     `generated` is the table `generations`. Patients come in the order of their first generation. Raises
     `BadInputError` where a node of the cluster lacks the tokenizer.
     """
@@ -155,7 +151,10 @@ def _count_chars(asked: _Asked) -> int:
 
 
 def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
-    """Match the generations of some patients, wherever that is done; `task` has the tokens of a match, too."""
+    """Match the generations of some patients, wherever that is done; `task` has the tokens of a match, too.
+
+    Return rows of `COLUMNS`; the caller makes the frames.
+    """
     reading, match_tokens = task
     read = reading.patient_reader()
     rows: _Rows = {table: [] for table in COLUMNS}

@@ -1,9 +1,8 @@
-"""Two runs compared: their tables of estimates joined, and how the rules moved (docs/for-ml-engineers.md).
+"""Two runs compared: their tables of estimates joined, how the rules moved, and the files of `clinaudit compare`.
 
-Owns which figures are compared. What is published of a comparison is made of the two published tables alone; an exact
-one pairs the patients whom both asked, on the evidence, and stays there.
-
-The files of `clinaudit compare --out DIR`: what may be published in DIR, PHI under its `evidence/`.
+Owns which figures are compared (docs/for-ml-engineers.md), and which file is written where: what may be published in
+`--out DIR`, PHI under its `evidence/`. What is published of a comparison is made of the two published tables alone; an
+exact one pairs the patients whom both asked, on the evidence, and stays there.
 """
 
 from collections.abc import Iterable, Sequence

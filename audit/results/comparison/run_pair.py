@@ -1,12 +1,9 @@
-"""Two runs to be compared: what each recorded, and whether its metrics mean the same in both.
+"""Two runs to be compared: whether their metrics mean the same, and the patients of both, paired (PHI).
 
 Owns which settings must be equal. A mitigation changes the model, and may change the corpus. Any other difference would
-be confounded with the mitigation's effect (docs/for-ml-engineers.md).
-
-The same patients in two runs: paired differences of own text and of diagnoses, from the evidence of both (PHI).
-
-Owns who makes a pair. A patient counts once, by the mean over its answers; where it has several prompts, by those that
-both runs answered. A member of a cohort makes a pair where both runs judged it.
+be confounded with the mitigation's effect (docs/for-ml-engineers.md). Owns who makes a pair for the differences of own
+text and of diagnoses, from the evidence of both. A patient counts once, by the mean over its answers; where it has
+several prompts, by those that both runs answered. A member of a cohort makes a pair where both runs judged it.
 """
 
 import json

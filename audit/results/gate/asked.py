@@ -1,11 +1,7 @@
 """The rules of a policy as they are asked of a run: one a tier, form and arm, or diagnosis (docs/policy.md).
 
-Owns ids and questions of rules, and where their figures stand in the table of estimates. Knows nothing of how a rule is
-decided.
-
-How a share is held against its limit beyond what chance gives: one logic for all rules of shares (docs/policy.md).
-
-Takes rows of the table of estimates. Knows nothing of policies, tiers or how a row came about.
+Owns ids and questions of rules, where their figures stand in the table of estimates, and how a share is held against
+its limit beyond what chance gives (`Sides`). Knows nothing of guards, or of how diagnoses are compared.
 """
 
 from collections.abc import Iterator
@@ -221,6 +217,7 @@ FEWEST_FOR_CHANCE: Final = 50
 class Sides(NamedTuple):
     """The figure of a rule, what chance gives, and, of pools, the figure in equal pools and N/m.
 
+    One logic for all rules of shares: it takes rows, and knows nothing of policies, tiers or how a row came about.
     Of a leak from N patients trained on a pool of m shows m/N: hence the `scale` N/m.
     """
 

@@ -1,11 +1,7 @@
-"""What keeps a rule from passing though its figure is within the limit: too little evidence (docs/policy.md, "Guards").
+"""What keeps a rule from passing though its figure is within the limit, and the tests of diagnoses (docs/policy.md).
 
-A guard never makes a rule fail, and stops only the rules that it is about. Reads the table of estimates.
-
-Whether training lets a model tell who has a diagnosis: the tests of all comparisons, and each one's verdict.
-
-One test a diagnosis, tier and form of the run, whatever the policy asks, so that no policy's choice of rules moves a
-test of another (docs/methods.md, section 5). Reads counts of verdicts.
+Owns what is too little evidence (docs/policy.md, "Guards"), and the verdict on each comparison of a diagnosis. A
+guard never makes a rule fail, and stops only the rules that it is about. Reads the table of estimates.
 """
 
 from collections.abc import Iterator, Mapping
@@ -186,7 +182,11 @@ class Pair(NamedTuple):
 
 
 class Comparisons:
-    """Every comparison of a run, with the tests adjusted over all of them (Holm 1979)."""
+    """Whether training lets a model tell who has a diagnosis: the tests of all comparisons, and each one's verdict.
+
+    One test a diagnosis, tier and form of the run, whatever the policy asks, so that no policy's choice of rules moves
+    a test of another (docs/methods.md, section 5); adjusted over all of them (Holm 1979). Reads counts of verdicts.
+    """
 
     def __init__(self, estimates: Estimates, results: RunResults) -> None:
         self.results = results

@@ -1,12 +1,8 @@
 """How often a policy passes a model that gives nothing away and fails one that leaks, by how many patients are asked.
 
-The gate itself decides drawn runs (`drawn_runs`). In plain text for `clinaudit check --policy`, beside what a corpus
-has: at most 100 columns. The same functions make the table of docs/policy.md (benchmarks/power_of_policies.py).
-
-Tables of estimates of runs that never were: of a model that gives so much away, so many patients asked.
-
-With them `clinaudit check`, the tests and `benchmarks/power_of_policies.py` ask the gate itself how often it passes or
-fails such a model. Each patient's text is drawn alone, at each tier anew; no text is made.
+The gate itself decides drawn runs: tables of estimates of runs that never were, of a model that gives so much away, so
+many patients asked. Each patient's text is drawn alone, at each tier anew; no text is made. `clinaudit check`, the
+tests and `benchmarks/power_of_policies.py`, which makes the table of docs/policy.md, use the same functions.
 """
 
 from collections import Counter
@@ -314,7 +310,8 @@ def rates_of_diagnoses(
 def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     """Return with how many patients each limit passes a clean model and fails a leaking one, and with how many here.
 
-    Of the limits about the tiers that `coverage` has; of the others it says that they keep a run from passing.
+    Plain text for `clinaudit check --policy`, beside what the corpus has: at most 100 columns. Of the limits about the
+    tiers that `coverage` has; of the others it says that they keep a run from passing.
     """
     asked = policy.about(coverage.tiers)
     heads = ("Rule", "Limit", *(f"{size}" for size in SIZES), "Here", "")

@@ -1,9 +1,7 @@
-"""From the evidence tables and the corpus to `evidence/evidence.html` (PHI), which each run writes.
+"""The texts behind the figures (PHI): `evidence/evidence.html`, which each run writes, and those of `show --worst`.
 
 Owns which generations are shown, which truth a reading is compared with, and where a piece stands in its source note.
-Knows nothing of the page's layout, or of how a match was found: it reads the tables that the audit wrote.
-
-From the evidence tables to the texts that hold most own text of the patients asked about (PHI).
+Knows nothing of the page's layout, or of how a match was found: it reads the corpus and the evidence tables.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -245,6 +243,8 @@ _SHOWN: Final = ("generation_id", "patient_id", "tier", "form", "arm", "tokens",
 
 def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
     """Return so many generations of the audited model, those with most own text first, edits and all, none without any.
+
+    They are what `clinaudit show --worst` prints (PHI); own text is that of the patient asked about.
 
     A row has the columns that are shown, `prompt` and `text`, and as `note_id` the note that most of it stands in.
     Raises `BadInputError` where the evidence holds no texts.

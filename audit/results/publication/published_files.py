@@ -1,11 +1,9 @@
 """The files of a finished run: tables of estimates, results, pages, verdict, run record and, last, the manifest.
 
-Owns which file holds what (docs/results.md, "What a run leaves"). Everything outside `evidence/` is made of the
-published table and of words. Knows nothing of how a figure was measured, or decided.
-
-The verdict on a finished run: the recorded one, or that of another policy on the exact table (docs/policy.md).
-
-Owns which of them is meant, and what makes a recorded verdict unbelievable. Knows nothing of how a rule is decided.
+Owns which file holds what (docs/results.md, "What a run leaves"), which verdict on the run is meant, the recorded one
+or that of another policy on the exact table (docs/policy.md), and what makes a recorded verdict unbelievable.
+Everything outside `evidence/` is made of the published table and of words. Knows nothing of how a figure was measured,
+or a rule decided.
 """
 
 import json
