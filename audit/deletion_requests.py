@@ -1,14 +1,11 @@
-"""The register of deletion requests (PHI): who asked to be forgotten, when, and by which request.
+"""`clinaudit forget`: a request from the ids to its certificate, and the register of all deletion requests (PHI).
 
-Owns its one file, `evidence/requests.csv` in a folder of its own. A model that is trained later must leave out the
-patients of all requests, and each certificate tests them again: the next training may bring back whom one forgot. So a
-register that lost a row is refused, and never taken for a shorter one.
-
-`clinaudit forget`: a request from the ids to its certificate. Read this first; it is the steps in their order.
-
-Register → audit of the model in use → training again without all who ever asked → audit of the new model → certificate.
-Each step goes on where it was stopped, so that the same command finishes a request. A site that trained a model itself
-gives that, with its training record; without a record what was done is an interim measure, and is tested as one.
+Read this first. `forget` is the steps in their order: register → audit of the model in use → training again without all
+who ever asked → audit of the new model → certificate. Each goes on where it was stopped, so that the same command
+finishes a request. The register is one file, `evidence/requests.csv` in a folder of its own: who asked, when, and by
+which request. A model that is trained later must leave out the patients of all requests, and each certificate tests
+them again: the next training may bring back whom one forgot. So a register that lost a row is refused, and never taken
+for a shorter one.
 """
 
 import json
@@ -182,7 +179,10 @@ class TrainedHere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeElsewhere:
-    """The site made the new model itself."""
+    """The site made the new model itself.
+
+    Without a record of its training what was done is an interim measure, and is tested as one.
+    """
 
     directory: Path
     #: Whom it was trained on; None: as its own folder says, if it does.

@@ -1,9 +1,7 @@
-"""The ways in which notes set off a header, by name, as regular expressions.
+"""The ways in which notes set off a header, by name, and what else profiles write: ids of facts, names, patterns.
 
-What profiles write: ids of facts, reserved names, how names are compared, and regular expressions of their own.
-
-A site's own expression must not be able to hang an audit, so RE2 runs it: it never backtracks, matches in time linear
-in the note, and refuses what would need to (look-around, back-references).
+Owns the regular expressions of the styles, the names that are reserved, how names are compared, and how the regular
+expressions of a site's own are run.
 """
 
 import re
@@ -70,7 +68,11 @@ MAX_LENGTH = 1000
 
 
 class Pattern:
-    """One expression; `^` and `$` stand for the ends of a line."""
+    """One expression; `^` and `$` stand for the ends of a line.
+
+    A site's own expression must not be able to hang an audit, so RE2 runs it: it never backtracks, matches in time
+    linear in the note, and refuses what would need to (look-around, back-references).
+    """
 
     def __init__(self, source: str) -> None:
         """Raise `ValueError` saying what is wrong with the expression."""

@@ -1,9 +1,8 @@
 """The note-template profile: a site's headers and places of facts, as data; which ship (paper, Appendix B, Table 2).
 
-A note-template profile as its file gives it, and what is wrong with it before any note is read.
-
-The tables say what each entry must be; below them stand the rules that several entries keep together. What only a
-corpus can show (a label that never occurs) is found there.
+Owns a profile as its file gives it, what is wrong with it before any note is read, and what is looked for in notes. The
+tables say what each entry must be; below them stand the rules that several entries keep together. What only a corpus
+can show (a label that never occurs) is found where a corpus is read.
 """
 
 import hashlib

@@ -1,14 +1,8 @@
 """A note as a reader sees it: one kind of blank, one kind of line break, and nothing that shows nothing.
 
-Headers and facts are looked for in this text; spans are those of the note as it stands. Owns also what keeps even a
-reader of it from finding lines: breaks that are written out.
-
-What stands in notes beside plain words: RTF and HTML, blanks of Unicode, and tags of de-identification.
-
-A fact that is a tag is known to nobody, so that no prompt may count on it. Surrogates that look like real values ("Ada
-Lund" for another name) cannot be distinguished from these, and are read as values.
-
-Half-open spans and their algebra.
+Headers and facts are looked for in this text; spans, whose algebra stands here, are half-open and those of the note as
+it stands. Owns also what stands in notes beside plain words (RTF and HTML, blanks of Unicode, tags of
+de-identification), and what keeps even a reader from finding lines: breaks that are written out.
 """
 
 import re
@@ -124,7 +118,11 @@ _TITLES: Final = frozenset(
 
 
 def is_tag(value: str) -> bool:
-    """Whether a value holds a tag, and beside tags, titles and labels ("Unit No:") no word and no number."""
+    """Whether a value holds a tag, and beside tags, titles and labels ("Unit No:") no word and no number.
+
+    A fact that is a tag is known to nobody, so that no prompt may count on it. Surrogates that look like real values
+    ("Ada Lund" for another name) cannot be distinguished from these, and are read as values.
+    """
     rest, tags = _ANY.subn(" ", value)
     return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", _LABEL.sub(" ", rest).lower()))
 

@@ -1,13 +1,9 @@
-"""Whose each identifier of a generation is (docs/methods.md, "Whose it is").
+"""The owners of the identifiers in generations: whose each one is (docs/methods.md, "Whose it is").
 
-Owns the way from a detector's spans to distinct values, the order in which owners are tried, when a value is verified,
-and what chance gives: values of one patient among as many of either split.
-
-Who of a site holds which identifying values: patients by their tables, labelled note fields and notes, and staff.
-
-Values are looked for, not collected: those that generations hold are given, and one pass over the notes finds their
-holders. Memory then follows from the generations, not from the notes. Owns who holds a value. Knows nothing of
-generations, or of what a value that is held means.
+Owns the way from a detector's spans to distinct values, which patients (by tables, labelled note fields and notes) and
+staff hold each value, the order in which owners are tried, when a value is verified, and what chance gives: values of
+one patient among as many of either split. Values are looked for, not collected: one pass over the notes finds the
+holders of those that generations hold, so that memory follows from the generations, not from the notes.
 """
 
 from array import array
@@ -73,7 +69,8 @@ def index_values(
 
     A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
     written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
-    names a provider or a practice is no patient's, but for patients of whom it is the own name.
+    names a provider or a practice is no patient's, but for patients of whom it is the own name. Knows nothing of
+    generations, or of what a value that is held means.
     """
     patients = pl.concat(
         pl.DataFrame({"patient_id": corpus.scan_order(split)}, schema={"patient_id": pl.String}).with_columns(

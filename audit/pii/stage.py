@@ -1,12 +1,9 @@
-"""Identifiers in generations: detected → normalized → looked up in the corpus → owners → evidence rows.
+"""The identifiers in generations, from their text to rows of the table of estimates (docs/methods.md, section 2b).
 
-Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). Knows nothing of where
-generations come from, of files, or of what a gate makes of a figure.
-
-Estimates of identifiers: patients given one of their own, or another's, and how well the detector finds them.
-
-Formulas from evidence tables to rows of the table of estimates (docs/methods.md, section 2b). Knows nothing of how a
-value was found or whose it is.
+Owns the order, for `audit` and `analyze` alike: detected → normalized → looked up in the corpus → owners → evidence
+rows; and the formulas from these rows to estimates: patients given an identifier of their own, or another's, and how
+well the detector finds them. Knows nothing of where generations come from, of files, or of what a gate makes of a
+figure; the formulas know nothing of how a value was found or whose it is.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
-"""The taxonomy of identifying text: 7 types, 55 categories (PII-Bench, Table 11), and the categories of clinical text.
+"""The taxonomy of identifying text: PII-Bench's 7 types and 55 categories (Table 11), and those of clinical text.
 
-Owns the table of categories and which of HIPAA's identifiers each is. Knows nothing of how any of them is found.
-
-A stretch of text that was found to be identifying, what finds one, and which stands where two overlap.
+Owns the table of categories and which of HIPAA's identifiers each is, what a detector and a span that it finds are, and
+which span stands where two overlap. Knows nothing of how any category is found.
 """
 
 import tomllib

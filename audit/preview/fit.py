@@ -1,13 +1,9 @@
-"""How well a note-template profile fits a corpus: what its entries find in the patients' latest notes, by layout.
+"""The fit of a note-template profile to a corpus: in the patients' latest notes, by layout, and in their table.
 
-Findings are what only notes can show (a label that never occurs, a date that no format reads). They hold words of the
-profile and counts; never a note's text or a patient's id.
-
-How notes and patients table fit each other and a note-template profile, beyond what `profile_fit` counts.
-
-What the text says of facts that the profile calls absent, by the words and shapes with which `template learn` finds
-facts; what share of the table's values stands in the patients' own notes; and which facts the template finds in the
-wrong place, so that a prompt that rests on one does not fit. Findings hold words of the profile and counts.
+Owns what only notes can show: a label that never occurs, a date that no format reads, facts that the profile calls
+absent and the notes hold (by the words and shapes with which `template learn` finds facts), the share of the table's
+values that stands in the patients' own notes, and facts that the template finds in the wrong place, so that a prompt
+that rests on one does not fit. Findings hold words of the profile and counts; never a note's text or a patient's id.
 """
 
 from collections import Counter
@@ -72,12 +68,12 @@ class Kind(StrEnum):
     DATE_ORDER_UNTOLD = "nothing tells whether day or month comes first"
     DATE_ORDER_OTHER = "dates can be read only with day and month exchanged"
     BIRTH_AFTER_VISIT = "dates of birth are after the visit"
-    #: Of the text of the notes (`notes_fit`).
+    #: Of the text of the notes (`find_misfits`).
     FACT_DENIED = "facts stand in the notes that the template denies, so that prompts may show what their tier must not"
     LABEL_UNREAD = "notes have a label of dates that no format of the template reads"
     NOT_PLAIN = "notes are RTF or HTML, in which the template finds little"
     NO_LINES = "notes have no line breaks, so that the template finds no headers"
-    #: Of the tables (`notes_fit`).
+    #: Of the tables (`find_table_misfits`).
     TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
     TABLE_DIFFERS = "the notes have another value than the patients table, or none"
 

@@ -1,13 +1,8 @@
-"""Output to stdout and stderr, and signals that end a process: neither changes the exit status by accident.
+"""The console of a process: what it prints on stdout and stderr, progress of long work, and signals that end it.
 
-`head` closes the pipe when it has its lines; that must not turn a verdict of "fail" into a pass. Signals that end a
-process are taken as an interrupt is, so that half-written files are removed on the way out.
-
-Progress and time left of long work, on stderr. Knows nothing of what the work is.
-
-A plain line at most every ten seconds, so that logs stay short, or for programs a JSON object a line. Where it is known
-what the stages take elsewhere, the time left of all of them is said, too. Titles and units are fixed words: no text of
-a note is ever printed here.
+Output and signals never change the exit status by accident: `head` closes the pipe when it has its lines, and that must
+not turn a verdict of "fail" into a pass. Progress goes to stderr. Titles and units are fixed words: no text of a note
+is ever printed here. Knows nothing of what the work is.
 """
 
 import json
@@ -104,7 +99,10 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already."""
+    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already.
+
+    Such a signal is taken as an interrupt is, so that half-written files are removed on the way out.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -236,7 +234,11 @@ class TimeLeft:
 
 
 class Progress:
-    """Reports stages of long work; `quiet` reports nothing."""
+    """Reports stages of long work; `quiet` reports nothing.
+
+    A report is a plain line at most every ten seconds, so that logs stay short, or for programs a JSON object a line.
+    Where it is known what the stages take elsewhere, the time left of all of them is said, too.
+    """
 
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
         self._quiet = quiet

@@ -1,13 +1,8 @@
-"""Pipelines of spaCy: a blank one, and its small English model; pieces of text that they hold.
+"""The language models beside the one under audit: spaCy's small English model, and encoders read from a directory.
 
-spaCy imports presidio by itself, and presidio imports transformers where that is installed: four seconds at each start.
-Presidio works without it. So while presidio is imported, the import of transformers is made to fail.
-
-Encoders read from a directory: sentence embeddings, entailment (such as PubMedBERT-MNLI-MedNLI), labels of tokens.
-
-Files are checked and weights known by digest: safetensors alone, no code of the model's author, no network. A vector of
-a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default of all-MiniLM-L6-v2 in a package of the
-index, whose uploader is not its author.
+Owns their loading, without network, the import of presidio, and the pieces of text that a pipeline holds. Of an encoder
+(sentence embeddings, entailment, labels of tokens) the files are checked and the weights known by digest: safetensors
+alone, no code of the model's author.
 """
 
 import importlib
@@ -43,7 +38,11 @@ if TYPE_CHECKING:
 
 @cache
 def import_presidio() -> ModuleType:
-    """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed."""
+    """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed.
+
+    spaCy imports presidio by itself, and presidio imports transformers where that is installed: four seconds at each
+    start. Presidio works without it. So while presidio is imported, the import of transformers is made to fail.
+    """
     if "transformers" in sys.modules:
         return importlib.import_module("presidio_analyzer")
     # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
@@ -200,7 +199,7 @@ _Vector = NDArray[np.float32]
 
 
 class SentenceEmbeddings:
-    """Embeds texts; each distinct text once."""
+    """Embeds texts, each distinct one once: its vector is the mean over its tokens (Reimers and Gurevych 2019)."""
 
     def __init__(self, encoder: _TextEncoder, *, name: str) -> None:
         #: Which model, and its weights' digest, for the record of what scores were made with.
@@ -232,7 +231,10 @@ def _mean_state(output: Any) -> _Vector:
 
 
 def packaged_embeddings() -> SentenceEmbeddings:
-    """Return the embeddings of the package; raises `BadInputError` without it, `IntegrityError` for other weights."""
+    """Return the embeddings of the package; raises `BadInputError` without it, `IntegrityError` for other weights.
+
+    They are those of all-MiniLM-L6-v2, from a package of the index whose uploader is not its author.
+    """
     found = find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise BadInputError(
@@ -258,7 +260,10 @@ def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
 
 
 class EntailmentModel:
-    """Says of a premise and a hypothesis whether entailment is the likeliest of the model's labels."""
+    """Says of a premise and a hypothesis whether entailment is the likeliest of the model's labels.
+
+    Such a model is PubMedBERT-MNLI-MedNLI.
+    """
 
     def __init__(self, directory: Path) -> None:
         """Load it; raises `BadInputError` where its configuration names no label of entailment."""

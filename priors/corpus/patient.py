@@ -1,10 +1,6 @@
-"""A patient and a note, as the tables give them; and a list of patient ids that the user keeps in a file.
+"""A patient and a note, as the tables give them; the texts of notes; and a list of patient ids that the user keeps.
 
-Note texts outside of memory: UTF-8, concatenated in one temporary file without a name, memory-mapped.
-
-The file is mapped once all texts are in it: its pages belong to the system's cache, which drops them where memory runs
-short. It is gone when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file"). A scan
-reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
+Note texts lie outside of memory: UTF-8, concatenated in one temporary file without a name, memory-mapped (`TextStore`).
 """
 
 import mmap
@@ -205,6 +201,10 @@ class TextStore:
     r"""Texts by position, from 0: `append` within the `with` block, read after it.
 
     A text with a carriage return is stored twice, as it stands and with `\r\n` and `\r` read as `\n`.
+    A scan reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
+
+    The file is mapped once all texts are in it: its pages belong to the system's cache, which drops them where memory
+    runs short. It is gone when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file").
     """
 
     def __init__(self, scratch: Path | None = None) -> None:

@@ -1,12 +1,9 @@
-"""The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
+"""The tables of a corpus: which files hold them, their columns, and their rows, as notes, patients and labels.
 
-`rows` has the meaning of a cell, `checks` what must hold of the rows. The text of a note goes to the note texts when it
-is read. Names of files may hold names of patients: only those of tables and of a single workbook are ever shown.
-
-What must hold of the tables' rows, and what they mean: notes, patients and labels.
-
-Every invalid cell is added to its table's problems; use the results only where there are none. The rules:
-docs/corpus-format.md, "Cells".
+Owns what must hold of the rows and what they mean (docs/corpus-format.md, "Cells"); `cells` has the meaning of a cell.
+Every invalid cell is added to its table's problems; use the results only where there are none. The text of a note goes
+to the note texts when it is read. Names of files may hold names of patients: only those of tables and of a single
+workbook are ever shown.
 """
 
 import shlex

@@ -1,12 +1,10 @@
-"""Writes a corpus from an importer's records: notes as they come, patients and diagnoses at the end.
+"""The corpus that an import writes, and what became of each record of the export: used, not needed, or rejected.
 
-It refuses of a single record what a corpus refuses (blank text, an id twice, a visit before birth). The texts of notes
-are not held. The corpus grows in a hidden directory beside its place, closed to others, and is renamed when it is
-finished: whatever stops the import removes that directory, but for a kill that cannot be caught.
-
-What became of each record of an export: used, not needed, or rejected; and that none is missing.
-
-A reason is in fixed words: it never holds what a record holds.
+Notes are written as they come, patients and diagnoses at the end; the texts of notes are not held. A single record is
+refused for what a corpus refuses of it (blank text, an id twice, a visit before birth). No record is missing from the
+counts, and a reason is in fixed words: it never holds what a record holds. The corpus grows in a hidden directory
+beside its place, closed to others, and is renamed when it is finished: whatever stops the import removes that
+directory, but for a kill that cannot be caught.
 """
 
 import csv

@@ -1,13 +1,9 @@
-"""What an import reads of FHIR's resources: elements by their paths, versions, and what references point at.
+"""The resources of a FHIR export, one by one, and what an import reads of them: elements, versions, references.
 
-Whole resources are not checked: `fhir.resources`, which does so, speaks R4B and R5, weighs 27 MB, and refuses a note
-for a fault in an element that no corpus holds. A reference out of the export is never followed. The bytes of documents
-lie in a nameless file, on the disk that the corpus is written to.
-
-The resources of a FHIR export, one by one: lines of NDJSON files, entries of Bundles, single resources.
-
-Bundles are read by ijson as a stream, so that one of gigabytes takes no more memory than its largest resource. What is
-not JSON is an error with file and line or entry.
+Owns where resources stand (lines of NDJSON files, entries of Bundles, single resources), elements by their paths, which
+version counts, and what references point at; one out of the export is never followed. Whole resources are not checked:
+`fhir.resources`, which does so, speaks R4B and R5, weighs 27 MB, and refuses a note for a fault in an element that no
+corpus holds.
 """
 
 import codecs
@@ -188,7 +184,10 @@ def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tu
 
 
 def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[Found]:
-    """Yield the resources of a Bundle as they come, or those of a file that is none."""
+    """Yield the resources of a Bundle as they come, or those of a file that is none.
+
+    ijson reads it as a stream, so that one of gigabytes takes no more memory than its largest resource.
+    """
     number = bytes_in_entry = 0
     has_next_page = False
 
@@ -438,7 +437,7 @@ def key_of(address: str) -> str:
 
 
 class Binaries:
-    """The bytes of documents, by key, in a nameless file."""
+    """The bytes of documents, by key, in a nameless file on the disk that the corpus is written to."""
 
     def __init__(self, directory: Path) -> None:
         self._file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 (closed by `close`)

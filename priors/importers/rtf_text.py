@@ -2,8 +2,7 @@
 
 Striprtf gives the tables of the specification: which groups are no text, which character set a font names. Its reader
 is not used: it carries a character set from one font to the next, shows deleted text, and reads Symbol as letters.
-
-Fonts that are no alphabet: what their codes show (Adobe's Symbol encoding; signs of Microsoft's Wingdings).
+Owns, too, what the codes of fonts that are no alphabet show (Adobe's Symbol encoding; signs of Microsoft's Wingdings).
 """
 
 import codecs

@@ -1,11 +1,8 @@
-"""Labels in banners: the words before a colon, several a line, the fact that each holds; and how a site writes dates.
+"""The labels of a site's banners and the fact that each holds, its dates, and the known words that name what is found.
 
-The tables tell first what a label holds, then its words, then the shape of its values. A date is told by a table or by
-a word; never by its place.
-
-The headers and labels that the shipped profiles know: the words by which a proposal names what it finds.
-
-A word that is a label of who, when or where in one profile is no header of a section here.
+A label is the words before a colon, several a line. Owns which fact it holds, how a site writes dates, and the headers
+and labels of the shipped profiles, by which a proposal names what it finds. A date is told by a table or by a word;
+never by its place.
 """
 
 import re
@@ -102,7 +99,10 @@ class _KnownWords:
 
 @cache
 def known_words() -> _KnownWords:
-    """Return the words of the profiles that ship."""
+    """Return the words of the profiles that ship.
+
+    A word that is a label of who, when or where in one profile is no header of a section here.
+    """
     documents = [read_toml_file(PROFILES_PATH / f"{name}.toml", role="the note template") for name in _ORDER]
     labels: dict[str, str] = {}
     facts: dict[str, str] = {}

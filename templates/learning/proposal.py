@@ -1,8 +1,7 @@
-"""A proposed profile: headers and their styles, places of facts, and date formats.
+"""A proposed profile: headers and their styles, places of facts and date formats, found in notes and written as TOML.
 
-A proposed profile as a TOML file whose comments say why each entry is proposed, and for how many patients.
-
-It holds words and shares of patients; the text of no note.
+The file's comments say why each entry is proposed, and for how many patients. It holds words and shares of patients;
+the text of no note.
 """
 
 import json

@@ -1,14 +1,6 @@
-"""presidio-analyzer as its authors ship it over spaCy's small English model, with nothing of ours: for comparison.
+"""The detectors by language models: presidio's as it ships, one by spaCy's small English model, one by a site's model.
 
-Nothing is fetched: domains are read by the list of suffixes that tldextract ships.
-
-The detector by spaCy's small English model: names, places, organizations and dates beside those of the rules.
-
-The model was trained on news. What it calls a person and the list of allowed terms does not is a name here.
-
-The detector by a Hugging Face model that labels tokens, from a directory: such as de-identifiers made by i2b2 sets.
-
-Owns what its labels mean and how labelled tokens join. The model was made to find identifiers, so its word counts.
+Owns how far each model's word counts, what its labels mean, and how labelled tokens join. Nothing is fetched.
 """
 
 import logging
@@ -43,7 +35,11 @@ _THRESHOLD: Final = 0.4
 
 
 class PresidioDetector:
-    """Finds what presidio's recognizers find; raises `BadInputError` where the model is not installed."""
+    """Finds what presidio's recognizers find; raises `BadInputError` where the model is not installed.
+
+    It is presidio-analyzer as its authors ship it over spaCy's small English model, with nothing of ours: for
+    comparison. Domains are read by the list of suffixes that tldextract ships.
+    """
 
     name = "presidio"
 
@@ -98,7 +94,11 @@ _NOT_NEEDED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
 
 
 class SpacyDetector:
-    """Finds what the rules find and what the model names; raises BadInputError where the model is not installed."""
+    """Finds what the rules find and what the model names; raises BadInputError where the model is not installed.
+
+    Names, places, organizations and dates are the model's. It was trained on news: what it calls a person and the list
+    of allowed terms does not is a name here.
+    """
 
     name = "rules + spaCy"
 
@@ -188,7 +188,11 @@ _BEGINS: Final = "BSU"
 
 
 class NameModel:
-    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used."""
+    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used.
+
+    It is a Hugging Face model that labels tokens, such as de-identifiers made by i2b2 sets. It was made to find
+    identifiers, so its word counts.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._model = TokenLabels(directory)

@@ -1,19 +1,7 @@
-"""What is asked of an age beyond its pattern: a number that somebody can be, and for a bare one whose it is.
+"""What is asked of ages, dates, times and numbers beyond their patterns; rows of the rules name these functions.
 
-A bare number is somebody's age where its sentence is about a person there, and no vital sign, laboratory value, score
-or unit stands at it. Above 89 an age is a direct identifier (45 CFR 164.514(b)(2)(i)(C)), so that a person anywhere
-before it in the sentence is enough. Owns as well which lines are a banner's ("LUND, ADA | F | 58"), so that what is
-masked in the story is masked above it too.
-
-What is asked of a date or a time beyond its pattern: its label, a word of time before it, no score and no dose.
-
-A filter masks what can be a day. Where a word says that one is a day ("visit 7/11"), so are those written alike in that
-text ("rash 6/3"); so is a list with one that is no share of anything ("10/28, 11/05"). Scores and grades look the same
-("strength 4/5", "pain 3/10"): beside their own words, out of what these are given in, they are none.
-
-What is asked of a number beyond its pattern: a check digit, a telephone that could ring, its groups.
-
-A number beside a label is read group by group up to the first word, amount or date: it may be broken in any way.
+Owns when an age is somebody's and which lines are a banner's, which figures are a day and which a score or a dose, and
+what tells a number: its check digit, a telephone that could ring, the groups behind a label.
 """
 
 import re
@@ -81,7 +69,12 @@ def is_by_no_measure(match: "re.Match[str]") -> bool:
 
 
 def is_about_somebody(match: "re.Match[str]") -> bool:
-    """Whether a number after a verb is somebody's age; above 89, whether it may be."""
+    """Whether a number after a verb is somebody's age; above 89, whether it may be.
+
+    It is somebody's where its sentence is about a person there, and no vital sign, laboratory value, score or unit
+    stands at it. Above 89 an age is a direct identifier (45 CFR 164.514(b)(2)(i)(C)), so that a person anywhere before
+    it in the sentence is enough.
+    """
     before = _sentence(match)
     if _says_measure(" ".join(_WORDS.findall(before)[-1:])):
         return False
@@ -130,7 +123,10 @@ _LONGEST_FIELD_CHARS: Final = 60
 
 
 def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
-    """Yield ages and sexes of a text's banners; `spans` are what else was found, by start, and may overlap."""
+    """Yield ages and sexes of a text's banners ("LUND, ADA | F | 58"); `spans` are what else was found, by start.
+
+    What is masked in the story is masked above it too. The `spans` may overlap.
+    """
     for match in _LABELLED.finditer(text):
         yield from _spans(match, 0)
     ages = {int(found[0]) for one in spans if one.category == "age" and (found := _FIGURES.match(text, one.start))}
@@ -271,7 +267,11 @@ def _is_dose(match: "re.Match[str]") -> bool:
 
 
 def is_no_score(match: "re.Match[str]") -> bool:
-    """Whether a day is no score by the words beside it, no dose, and not "secondary to"."""
+    """Whether a day is no score by the words beside it, no dose, and not "secondary to".
+
+    Scores and grades look the same as days ("strength 4/5", "pain 3/10"): beside their own words, out of what these are
+    given in, they are none.
+    """
     text, (start, end) = match.string, (match.start("first"), match.end("second"))
     begin = max(0, start - _BEFORE_SCORE_CHARS)
     if _NO_DAY.match(text, start) or _UP_TO_NO_DAY.search(text, begin, end):
@@ -297,10 +297,11 @@ _OF_A_PART: Final = re.compile(r"[ ](?!(?:and|at|for|to|with|but|when|in|from|by
 
 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
-    """Return days that are written as month and day.
+    """Return days that are written as month and day: a filter masks what can be one.
 
-    All where a word or a list marks one of a text's as a day; else those in one line with a whole date, and those at
-    the head of a line or with a nought before ("02/05"), unless they are shares.
+    All where a word ("visit 7/11", so "rash 6/3" too) or a list ("10/28, 11/05") marks one of a text's as a day; else
+    those in one line with a whole date, and those at the head of a line or with a nought before ("02/05"), unless they
+    are shares.
     """
     days = {span: day for span in spans if (day := _DAY.match(text, span.start)) is not None}
     if any(_is_after(_AFTER_TIME, day) or _is_after_test(day) or _is_after(_AFTER_CUE, day) for day in days.values()):
@@ -419,6 +420,7 @@ def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
     """Yield the number behind a label; a year alone needs a sign or a word for a number.
 
     Of a label that is a word of a note too (its pattern has a group `sign`), it needs one, or is plainly a number.
+    The number is read group by group up to the first word, amount or date: it may be broken in any way.
     """
     number = _NUMBER.match(label.string, label.end())
     if number is None or (_YEAR.fullmatch(number[0]) and not _SIGN.search(label[0])):

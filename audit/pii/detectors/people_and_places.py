@@ -1,9 +1,8 @@
-"""What is asked of a name of somebody beyond its pattern: which of its words are one, and where it stands again.
+"""What is asked of names of people and of places beyond their patterns; rows of the rules name these functions.
 
-A name that was found beside a label, a title or a relative is then found at its other places in the same text, whole
-and by its last name.
-
-What is asked of a place beyond its pattern: an address to its end, a given name that is a town before a state.
+Owns which words of a stretch are a name, and where a name that was found beside a label, a title or a relative stands
+again in the same text, whole and by its last name. Of places: an address to its end, a given name that is a town before
+a state.
 """
 
 import re

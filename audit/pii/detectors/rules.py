@@ -1,10 +1,9 @@
-"""The detector by rules: the rows of the table, in the order of trust. It needs no model and no corpus.
+"""The detector by rules, and the table of its rows, in the order of trust (docs/methods.md, section 11).
 
-The table of rules by which identifiers are found: what each looks like, what must stand beside it, how sure it is.
-
-The rows stand in the TOML files beside this module (docs/methods.md, section 11), with the vocabulary that their
-patterns share: `${kin}` in a pattern stands for the words of that name. Owns their reading. What a row asks beyond
-patterns and words is a function of the module of its subject.
+A row says what an identifier looks like, what must stand beside it and how sure it is. Rows stand in the TOML files
+beside this module, with the vocabulary that their patterns share: `${kin}` in a pattern stands for the words of that
+name. Owns their reading and the search for them, which needs no model and no corpus. What a row asks beyond patterns
+and words is a function of the module of its subject.
 """
 
 import re

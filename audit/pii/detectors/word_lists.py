@@ -1,12 +1,9 @@
-"""Words and names: the lists that stand beside this module as text files, and what they say of a word.
+"""The lists of words and names, and what they say of a word: a name, or of medicine, of notes, of the language.
 
-Owns their reading, and what distinguishes a name from an eponym, a drug, a finding and a word
-of the language.
-
-The word lists of philter-lite (BSD-3-Clause; Norgeot et al. 2020): words that are no names, first and last names.
-
-A word can stand in several: "mary" and "white" are listed as no names as well. Only the data file of the package is
-read: its code is never imported.
+Owns the reading of the text files beside this module and of philter-lite's lists (BSD-3-Clause; Norgeot et al. 2020):
+words that are no names, first and last names; and what distinguishes a name from an eponym, a drug, a finding and a
+word of the language. A word can stand in several lists: "mary" and "white" are listed as no names as well. Of
+philter-lite only the data file is read: its code is never imported.
 """
 
 import json

@@ -1,14 +1,10 @@
-"""The detector of the filter: rules, a language model and what is a site's own, over every reading of a text.
+"""What `clinaudit mask` finds: identifiers in every reading of a text, and where a masked value stands once more.
 
-Owns which detectors `clinaudit mask` uses, and the readings beside the plain one: words that are spelled out with
-blanks, sentences and words that run on over lines, values that dots lead to, and numbers that are spelled out, read as
-figures ("five-one-two 44", "oh one four three", "nineteen forty-six"; single number words stay as they are: "three
-days"). Nothing that any of them saw is dropped.
-
-Where a value that is masked stands once more, written otherwise: split over lines, spaced, in other letters.
-
-Owns the comparison: letters and digits alone, folded, one after the other; one pass of an automaton over the text for
-all values (Aho and Corasick 1975; pyahocorasick). Knows nothing of how identifiers are found.
+Owns the detectors of the filter (rules, a language model, what is a site's own), and the readings beside the plain one:
+words that are spelled out with blanks, sentences and words that run on over lines, values that dots lead to, and
+numbers that are spelled out. Nothing that a detector saw in any of them is dropped. Owns, too, how a masked value may
+be written once more: split over lines, spaced, in other letters. That comparison knows nothing of how identifiers are
+found.
 """
 
 import re
@@ -63,6 +59,7 @@ _FEWEST_FIGURES: Final = 4
 def spoken(text: str) -> Iterator[Edit]:
     """Yield an edit for each run of number words that gives four digits or more.
 
+    Such runs are "five-one-two 44", "oh one four three", "nineteen forty-six"; single number words stay: "three days".
     An edit holds the run, and the digits that replace it. A run may hold figures too, but not figures alone.
     """
     return ((*run.span(), figures) for run in _RUN.finditer(text) if (figures := _figures(run)) is not None)
@@ -325,7 +322,10 @@ _PARTICLES: Final = frozenset(
 
 
 class FoldedText:
-    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each of them stood."""
+    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each of them stood.
+
+    Values are compared by these alone, one after the other.
+    """
 
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""

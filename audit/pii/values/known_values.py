@@ -1,13 +1,8 @@
-"""Persons by name: which of the people whom a site knows a written name can be of.
+"""Known values in a text, however it writes them: which wanted values stand there, and whose a written name can be.
 
-Owns the words of a text as names are compared, and when two ways of writing a name can be of one person: initials,
-middle names that one of them leaves out, double names, a part of the name alone. A person is a number.
-
-Looking for known values in a text, however it writes them: which of some wanted values stand there.
-
-Owns the search: one pass of an automaton (Aho and Corasick 1975; pyahocorasick) over the text without its marks and
-spaces, so that "(555) 010-0199" holds 5550100199; and days by the value of every date in it. A detector is not asked:
-what it finds in some contexts alone must be found in any. Knows nothing of whose a text is.
+Owns the words of a text as names are compared, when two ways of writing a name can be of one person (initials, middle
+names that one of them leaves out, double names, a part of the name alone), and the search for wanted values. A detector
+is not asked: what it finds in some contexts alone must be found in any. Knows nothing of whose a text is.
 """
 
 import re
@@ -102,7 +97,7 @@ def read_name(text: str) -> PersonName | None:
 
 
 class KnownNames:
-    """The names of known persons."""
+    """The names of known persons; a person is a number."""
 
     def __init__(self, names: Iterable[tuple[int, PersonName]]) -> None:
         self._full: defaultdict[tuple[str, str], set[tuple[int, PersonName]]] = defaultdict(set)
@@ -201,7 +196,11 @@ class DateReader:
 
 
 class ValueScanner:
-    """Finds which of some wanted values stand in a text."""
+    """Finds which of some wanted values stand in a text.
+
+    One pass of an automaton (Aho and Corasick 1975; pyahocorasick) goes over the text without its marks and spaces, so
+    that "(555) 010-0199" holds 5550100199; days are found by the value of every date in it.
+    """
 
     def __init__(self, wanted: Sequence[IdentifierValue], dates: DateReader) -> None:
         self._dates = dates
@@ -322,7 +321,10 @@ def _make_automaton(forms: Mapping[tuple[str, bool], list[int]]) -> Any:
 
 
 def places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
-    """Yield where each of some texts stands in another, in one pass: by where they end, of those the longest first."""
+    """Yield where each of some texts stands in another, by where they end, of those the longest first.
+
+    One pass finds all of them, by an automaton (Aho and Corasick 1975; pyahocorasick).
+    """
     if not wanted:
         return
     import ahocorasick

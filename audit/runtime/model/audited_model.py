@@ -1,13 +1,8 @@
-"""The model under audit: a directory of files, or a served model with the directory of its tokenizer.
+"""The model under audit, files or a served model with the directory of its tokenizer, and its engine in a run.
 
-Owns what the rest of the audit may know of the model, and which engine decodes it with how many threads. Loads no
-weights, and no library before an engine is made.
-
-The engine of one model for all stages of a run: loaded when it is first needed, here or by each worker.
-
-A model that vLLM decodes is scored by transformers, where transformers runs it: one of the two is loaded at a time.
-Owns when a model is loaded and freed, and the way of requests to the workers of a cluster. All workers must load the
-same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
+Owns what the rest of the audit may know of the model, which engine decodes it with how many threads, when it is loaded
+and freed, and the way of requests to the workers of a cluster. Before an engine is made no weights and no library are
+loaded. Knows nothing of what is asked.
 """
 
 import hashlib
@@ -237,6 +232,10 @@ _Method = Literal["generate", "score"]
 
 class EngineInUse:
     """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
+
+    It is loaded when it is first needed, here or by each worker. A model that vLLM decodes is scored by transformers,
+    where transformers runs it: one of the two is loaded at a time. All workers must load the same files, and all
+    engines that answer in a run must be alike.
 
     With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
     decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where

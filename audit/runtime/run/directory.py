@@ -1,13 +1,10 @@
-"""The run directory: the place of every file of a run, its lock, its settings, and the places of its libraries.
-
-A library's temporary file may hold PHI: no file of a run may lie in /tmp or in a home directory. So libraries are
-confined to the run's `work/` (temporary files, caches, settings), offline.
-
-Durable files: atomic writes, digests, and private SQLite files, opened and removed together with SQLite's own.
+"""The run directory: its files and how each comes to its place, its lock, its settings, and where its libraries write.
 
 A file appears whole or not at all: it is written under another name (`.NAME.partial`) by one process at a time, flushed
 to the disk and renamed. Accepted: after a power cut the previous version may still be there, but never a torn one; a
-process that is killed outright leaves the other name, which the next one writes over.
+process that is killed outright leaves the other name, which the next one writes over. SQLite files are private, and
+opened and removed together with SQLite's own. A library's temporary file may hold PHI, and no file of a run may lie in
+/tmp or in a home directory: so libraries are confined to `work/` (temporary files, caches, settings), offline.
 """
 
 import errno

@@ -1,14 +1,9 @@
-"""One question to a served model: its text, id and tokens, the JSON Schema of its answer, and how that is read.
+"""A question to a served model and what comes back: its text, id and tokens, its answer's JSON Schema, and the reply.
 
 A text of somebody else's stands in a fence, whose marker stands in no text, and its control tokens are broken, so that
 it cannot pose as part of the question (prompt injection). An answer is one document, with no duplicate name, no type
 coerced, nothing besides but a Markdown fence and, before it, a thought that is closed. Reasons are fixed words: an
 answer may quote the note.
-
-What a served model's reply says: its text and thoughts, why it ended, which model answered, and its tokens.
-
-Servers of one protocol have words and fields of their own for all of these. Every field is checked before it is used.
-Knows nothing of what was asked.
 """
 
 import hashlib
@@ -112,7 +107,11 @@ class Reply:
 
 
 def read_reply(answer: dict[str, Any]) -> Reply | None:
-    """Return the one choice of an answer, of a chat or not; None where there is not one."""
+    """Return the one choice of an answer, of a chat or not; None where there is not one.
+
+    Servers of one protocol have words and fields of their own for text and thoughts, why it ended, which model
+    answered, and tokens. Every field is checked before it is used. Nothing is known here of what was asked.
+    """
     choices = answer.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         return None

@@ -1,15 +1,8 @@
 """The benchmark, from a corpus to its files: who has which disease, what is asked, who is to be forgotten.
 
-Read this first. Owns the order, and what is counted of patients who are left out. A stopped build is begun again with
-the same command and gives the same bytes; what a served model answered is kept. Source: AMNESIA, section 3.
-
-Who is to be forgotten: nested splits, at random and of one category (AMNESIA, section 3.2; appendix C).
-
-One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's split
-the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one size, and
-every patient of a category whom a random split forgets is forgotten in the category's split of that percentage: such
-patients come first in the category's order, and are m at most. The split of a request forgets those whom the user names
-[choice].
+Read this first. Owns the order, the splits, and what is counted of patients who are left out. A stopped build is begun
+again with the same command and gives the same bytes; what a served model answered is kept. Source: AMNESIA, section 3;
+of the splits 3.2 and appendix C.
 """
 
 import random
@@ -79,8 +72,13 @@ def split_patients(
 ) -> tuple[list[Split], dict[str, list[int]]]:
     """Return all splits of the patients, random ones first, and the percentages of `categories` that are unavailable.
 
-    These are by the category and the reason. `category_of` holds the patients trained on. The result depends on their
-    ids, their categories and the seed alone.
+    One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's
+    split the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one
+    size, and every patient of a category whom a random split forgets is forgotten in the category's split of that
+    percentage: such patients come first in the category's order, and are m at most.
+
+    What is unavailable is by the category and the reason. `category_of` holds the patients trained on. The result
+    depends on their ids, their categories and the seed alone.
     """
     order = sorted(category_of)
     # Not Python's own hash: it differs from process to process.
@@ -100,7 +98,7 @@ def split_patients(
 
 
 def split_request(named: Collection[str], trained: Collection[str]) -> Split:
-    """Return the split that forgets the patients `named`, who must be among those `trained` on.
+    """Return the split that forgets the patients `named`, who must be among those `trained` on [choice].
 
     Raises `ValueError` where one is not, or where nobody would be retained.
     """

@@ -1,14 +1,9 @@
-"""The disease category of each patient: from the notes, from a served model, or from a file (AMNESIA, 3.1, B.1).
+"""The disease category of each patient, and the benchmark's taxonomy of them (AMNESIA, 3.1, B.1).
 
-Of the notes counts what the latest one is about: its first diagnosis that names a category, by an ICD-10 code, else by
-words (docs/unlearning.md, "Categories"). The paper asks a language model about each title; the wording of that prompt
-is ours. A patient whom the file leaves out, or of whom the model says nothing usable, is read from the notes, and the
-source says so.
-
-The disease categories of the benchmark: names, codes and words, as data (taxonomy.toml).
-
-Owns their order, which breaks ties, and how a code or a text points to one. `other` is no category of the taxonomy: it
-is what a patient has whom no category fits (AMNESIA, appendix B.1).
+A category comes from the notes (docs/unlearning.md, "Categories"), from a served model, or from a file. A patient whom
+the file leaves out, or of whom the model says nothing usable, is read from the notes, and the source says so. The paper
+asks a language model about each title; the wording of that prompt is ours. Of the taxonomy (names, codes and words, as
+data: taxonomy.toml) owns the order, which breaks ties, and how a code or a text points to a category.
 """
 
 import re
@@ -36,6 +31,7 @@ from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, iter_records
 
+#: No category of the taxonomy: what a patient has whom no category fits (AMNESIA, appendix B.1).
 OTHER: Final = "other"
 OTHER_NAME: Final = "Other"
 #: Characters of a code that identify its block.
@@ -146,6 +142,7 @@ class Assigned:
 def assign_category(chart: Chart) -> Assigned:
     """Return what the latest note is about, else the one before it: `other` where no note names a disease.
 
+    The first diagnosis of a note that names a category counts, by an ICD-10 code, else by words.
     A disease of no category is `other`, too.
     """
     for note in reversed(chart.notes):

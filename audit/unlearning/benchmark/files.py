@@ -1,12 +1,9 @@
-"""The files of an unlearning benchmark: its tables, and `bench.json` with what they were made from.
+"""An unlearning benchmark as rows and as files: patients, questions, splits, keywords and answers (AMNESIA, section 3).
 
-Owns their shape, and that a benchmark is read whole or not at all: rows and corpus must be those that it was made of.
-The directory is PHI, as private as the corpus (docs/unlearning.md).
-
-The rows of an unlearning benchmark: patients, questions, splits, keywords and answers.
-
-Owns their fields and what each means (AMNESIA, section 3). All of them are of patients: they stand under `evidence/`,
-or in a directory of the user's that is as private as the corpus.
+Owns the fields of the rows and what each means, the shape of the tables, and `bench.json` with what they were made
+from. A benchmark is read whole or not at all: rows and corpus must be those that it was made of. All rows are of
+patients (PHI): they stand under `evidence/`, or in a directory of the user's that is as private as the corpus
+(docs/unlearning.md).
 """
 
 import hashlib

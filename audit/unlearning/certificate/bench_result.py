@@ -1,12 +1,8 @@
-"""What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/forgetting.md).
+"""The answers to a benchmark as a certificate reads them, and what bears on no verdict (docs/forgetting.md).
 
-Owns which model of a result is the one after and which the one before, that a result is of the audited corpus, and what
-answers keep of each patient. No message quotes what stands in a file, which names patients.
-
-What bears on no verdict: what forgetting cost others (AMNESIA, Figure 4), and forget quality (open-unlearning).
-
-The price is how well notes of others are predicted, and how good answers on them are (docs/forgetting.md). MU
-(equation 2) is without exact memorization, which nobody sees who is given answers alone.
+Owns which model of what `unlearn evaluate` or `unlearn score` wrote is the one after and which the one before, that the
+result is of the audited corpus, and what answers keep of each patient. On no verdict bear what forgetting cost others
+(AMNESIA, Figure 4) and forget quality (open-unlearning). No message quotes what stands in a file, which names patients.
 """
 
 from collections.abc import Collection, Mapping
@@ -179,6 +175,8 @@ NOT_SCORED: Final = "the notes of the named were not scored in both runs"
 def measure_collateral(result: BenchResult, named: Collection[str]) -> list[PriceFigure] | None:
     """Return MU of retained patients, by whether they share a named one's disease; None without a model before.
 
+    MU (AMNESIA, equation 2) is without exact memorization, which nobody sees who is given answers alone.
+
     The disease is the patient's first category; who has none of the taxonomy shares it with nobody.
     """
     if result.before is None:
@@ -213,7 +211,8 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Pric
 def measure_price(evidence: EvidencePair, groups: Mapping[str, Collection[str]]) -> list[PriceFigure]:
     """Return how well both models predict a token of the notes of each group's patients; empty without scores.
 
-    A patient's value is exp(-loss), the loss a mean over the tokens of a note and then over notes.
+    The price of forgetting is this, and how good answers on others are (docs/forgetting.md). A patient's value is
+    exp(-loss), the loss a mean over the tokens of a note and then over notes.
     """
     losses = [run.losses for run in evidence]
     found = []

@@ -1,21 +1,8 @@
-"""The deletion certificate: a request before and after, and what follows (docs/forgetting.md).
+"""The deletion certificate: a request before and after, its verdict, and what may be published (docs/forgetting.md).
 
-Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request. The
-named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
-What may be published is decided in `without_names`.
-
-The verdict of a request as a whole, and why (docs/forgetting.md).
-
-A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a training
-record says that it was never made to forget. Where something is missing, nothing is shown. Passing is never by lack of
-data: the joint test must be able to fail; and without a record it must have failed for the old model, the positive
-control.
-
-The deletion certificate without names: exact (PHI), and what of it may be published (docs/forgetting.md).
-
-Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may know
-how many they are, and a known total gives a small cell away. Of more, a count is published where neither it nor the
-rest is 1 to 10.
+Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request, the
+certificate without names. The named patients are the forget set of the unlearning literature, the retained ones its
+retain set; controls are held out.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -112,7 +99,13 @@ def reasons_of_request(tests: JointTests, *, is_by_record: bool) -> list[str]:
 def decide(
     found: Collection[Found], tests: JointTests, reasons: Collection[str], *, is_by_record: bool
 ) -> ForgettingVerdict:
-    """Return the verdict of the request: the first that holds; `reasons` are those of `reasons_of_request`."""
+    """Return the verdict of the request: the first that holds; `reasons` are those of `reasons_of_request`.
+
+    A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a
+    training record says that it was never made to forget. Where something is missing, nothing is shown. Passing is
+    never by lack of data: the joint test must be able to fail; and without a record it must have failed for the old
+    model, the positive control.
+    """
     if any(map(tests.after.fails, tests.after.as_large)):
         return "still leaks"
     if any(one.breaks for one in found):
@@ -147,7 +140,12 @@ def exact_forgetting(certificate: Certificate) -> Forgetting:
 
 
 def published_forgetting(certificate: Certificate, group_sizes: Mapping[str, int]) -> Forgetting:
-    """Return what may be published; `group_sizes` are the patients that each health check rests on."""
+    """Return what may be published; `group_sizes` are the patients that each health check rests on.
+
+    Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may
+    know how many they are, and a known total gives a small cell away. Of more, a count is published where neither it
+    nor the rest is 1 to 10.
+    """
     exact, named = exact_forgetting(certificate), len(certificate.patients)
     is_few = is_hidden(named)
     before, after = (sum(map(bool, (getattr(one, side) for one in certificate.patients))) for side in _SIDES)

@@ -1,11 +1,8 @@
-"""One number a patient and measure: the one table that the certificate, its page and its test read.
+"""One number a patient and measure, from the evidence of finished runs (PHI).
 
-Of several levels of access, or uses of questions, the largest value counts: so a patient with six diagnoses or a long
-chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
-
-What the certificate reads of the evidence of a finished run (PHI).
-
-Owns the way from tables to what is asked of them.
+Owns the way from a run's tables to these numbers, which make the one table that the certificate, its page and its test
+read. Of several levels of access, or uses of questions, the largest value counts: so a patient with six diagnoses or a
+long chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,12 +1,9 @@
-"""From models, or answers made elsewhere, to figures and their page: the doors of this room. Read this first.
+"""An evaluation, from models, or answers made elsewhere, to figures, files and a page: the doors of this room.
 
-Owns the order: what is given, who takes part, scores, figures, the page. A stopped evaluation goes on with the same
-command and gives the same bytes; a model more may be given then (docs/unlearning.md).
-
-The files of an evaluation, and the table that is printed.
-
-Owns their names. All that is about a patient lies under `evidence/`; the page, the tables of figures and checks, and
-the record `evaluate.json` name models and splits, and no id.
+Read this first. Owns the order (what is given, who takes part, scores, figures, the page), the names of the files, and
+the table that is printed. A stopped evaluation goes on with the same command and gives the same bytes; a model more may
+be given then (docs/unlearning.md). All that is about a patient lies under `evidence/`; the page, the tables of figures
+and checks, and the record `evaluate.json` name models and splits, and no id.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,8 @@
-"""The models that are evaluated together: what each of them is, and by which split it is measured.
+"""What an evaluation is given: models, each with the split that measures it, or answers made elsewhere.
 
 Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote says what it is in its `unlearn.json`,
-of any other the command says it. Loads no weights.
-
-Answers made elsewhere, read for `clinaudit unlearn score` (docs/unlearning.md).
-
-Owns what each line must hold. A problem is named by file, line and field, never by what stands there.
+of any other the command says it. Owns what each line of answers must hold for `unlearn score` (docs/unlearning.md); a
+problem is named by file, line and field, never by what stands there. Loads no weights.
 """
 
 from collections.abc import Callable, Mapping, Sequence

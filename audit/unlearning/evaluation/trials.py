@@ -1,12 +1,8 @@
-"""Does forgetting last when it is tried: answers sampled again and again, and a little training.
+"""Trials of whether forgetting lasts: answers sampled again and again, and a little training on other texts (PHI).
 
-Owns leak@k, who is tried, and what each trial returns: `PATIENT_FIGURES` with the trial's name as their use. A trial
-depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped evaluation
-goes on with those that are finished. PHI (docs/unlearning.md).
-
-Relearning: a little training on other texts, whose every byte is put back (Hu et al., ICLR 2025, arXiv 2406.13356).
-
-None of the texts is about the patients who are asked about: a model that forgot has nowhere to take their facts from.
+Owns leak@k, relearning (Hu et al., ICLR 2025, arXiv 2406.13356), who is tried, and what each trial returns:
+`PATIENT_FIGURES` with the trial's name as their use. A trial depends on the model, the benchmark, the split, the form,
+the options and the seed alone, so that a stopped evaluation goes on with those that are finished (docs/unlearning.md).
 """
 
 import hashlib
@@ -109,7 +105,10 @@ def questions_to_relearn(questions: Sequence[Question], split: Split, count: int
 def texts_to_relearn(
     what: Relearned, model: AskedModel, bench: Bench, split: Split, plan: RelearningPlan, *, form: QuestionForm
 ) -> list[Example]:
-    """Return the texts to train on; of retained notes no more than the steps have room for, drawn by a hash."""
+    """Return the texts to train on; of retained notes no more than the steps have room for, drawn by a hash.
+
+    None of them is about the patients who are asked about: a model that forgot has nowhere to take their facts from.
+    """
     if what != "retained_notes":
         chosen = questions_to_relearn(bench.questions, split, _QUESTIONS[what])
         return [answered_question(one, model.prompts, form) for one in chosen]

@@ -1,13 +1,9 @@
-"""A network of which some parameters are trained: loaded, asked as it is and as it was before, and written.
+"""A network of which some parameters are trained: loaded, asked as it is and as it was before, written; and its memory.
 
 Owns which parameters those are (one decoder layer, LoRA's factors, all), and the types of numbers: what is trained is
 float32; the rest, and what is computed, bfloat16 where the GPU has it. Weights are read and written as safetensors
-alone, each in the type that it was stored in.
-
-The memory that a training needs, said before it begins, and the refusal of one that does not fit.
-
-What is trained is counted on a network without weights, made as the real one is made: so the numbers are exact. What
-activations take is an estimate, of the batch with most tokens.
+alone, each in the type that it was stored in. The memory that a training needs is said before it begins, and one that
+does not fit is refused.
 """
 
 import shutil
@@ -333,7 +329,11 @@ class Forecast:
 def forecast_training(
     config: Any, plan: TrainingPlan, objective: Objective, tokens: Tokens, device: Device
 ) -> Forecast:
-    """Return what training a network of this configuration of transformers needs; nothing is loaded."""
+    """Return what training a network of this configuration of transformers needs; nothing is loaded.
+
+    What is trained is counted on a network without weights, made as the real one is made: so the numbers are exact.
+    What activations take is an estimate, of the batch with most tokens.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -1,16 +1,7 @@
-"""The keywords of a question: terms of the patient's disease in note, question and answer (AMNESIA, Algorithm 1).
+"""The keywords of a question, and what of them an answer holds (AMNESIA, Algorithm 1, equation 1 and appendix E).
 
-Seeds say which phrases are of the disease (appendix E, Table 7): AMNESIA's lists of three categories (`seeds.toml`),
-else the terms of the sensitive diagnoses to which the notes refer. Phrases are entities and noun chunks (appendix E.1);
-AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds; here is spaCy's small English model.
-
-The order in notes [choice]: longer phrases go first, then the five best are taken. AMNESIA's text says so; its
-Algorithm 1 has it the other way round, which would leave fewer than five.
-
-Texts as words, and what of a patient's disease terms an answer holds (AMNESIA, equation 1 and appendix E.2).
-
-A word is a run of letters and digits, in lower case; ROUGE-L takes words of its own. The leakage score is given without
-the terms that the question itself holds, too: an answer that only repeats the question would count as a leak.
+Keywords are terms of the patient's disease in note, question and answer: phrases, which are entities and noun chunks
+(appendix E.1), that seeds say are of the disease (appendix E, Table 7).
 """
 
 import re
@@ -37,7 +28,7 @@ Words = tuple[str, ...]
 
 
 def words_of(text: str) -> Words:
-    """Return the words of a text, in order."""
+    """Return the words of a text, in order: runs of letters and digits, in lower case."""
     return tuple(_WORD.findall(text.lower()))
 
 
@@ -60,8 +51,8 @@ def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
 def rouge_l_recall(answer: str, reference: str) -> float:
     """Return the longest common subsequence's share of the reference's words; 0 where either has none.
 
-    ROUGE-L recall (AMNESIA, section 5.2; Lin 2004) by rouge-score with stemming, as open-unlearning calls it (commit
-    d3d7cf9, src/evals/metrics/utils.py).
+    ROUGE-L recall (AMNESIA, section 5.2; Lin 2004) by rouge-score with stemming and words of its own, as
+    open-unlearning calls it (commit d3d7cf9, src/evals/metrics/utils.py).
     """
     return float(_scorer().score(reference, answer)["rougeL"].recall)
 
@@ -84,7 +75,10 @@ def leakage_score(keywords: Iterable[Keyword], answer: str) -> float | None:
 
 
 def not_in_question(keywords: Iterable[Keyword], asked: str) -> list[Keyword]:
-    """Return the keywords that do not stand in the question, as it was asked."""
+    """Return the keywords that do not stand in the question, as it was asked.
+
+    The leakage score is given with these alone, too: an answer that only repeats the question would count as a leak.
+    """
     words = words_of(asked)
     return [keyword for keyword in keywords if not stands_in(words_of(keyword.phrase), words)]
 
@@ -98,7 +92,10 @@ _BATCH: Final = 32
 
 
 class EnglishParser:
-    """Noun chunks by spaCy's small English model, which knows no medicine, with the terms of a lexicon as entities."""
+    """Noun chunks by spaCy's small English model, which knows no medicine, with the terms of a lexicon as entities.
+
+    AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds.
+    """
 
     def __init__(self, lexicon: frozenset[Words]) -> None:
         """Raises `BadInputError` where the model is not installed."""
@@ -145,7 +142,11 @@ _PATH: Final = Path(__file__).with_name("seeds.toml")
 
 @dataclass(frozen=True)
 class Seeds:
-    """Seed terms, each as its words."""
+    """Seed terms, each as its words.
+
+    They are AMNESIA's lists of three categories (`seeds.toml`), else the terms of the sensitive diagnoses to which the
+    notes refer.
+    """
 
     by_category: Mapping[str, frozenset[Words]]
     #: The sensitive diagnoses, for patients of a category without a list.
@@ -254,7 +255,11 @@ def relevance(phrase: Words, seeds: Iterable[Words]) -> float:
 
 
 def best_of_notes(weights: Weights) -> dict[Words, float]:
-    """Return the phrases of the notes that are kept: none that contains a shorter one, then the five weightiest."""
+    """Return the phrases of the notes that are kept: none that contains a shorter one, then the five weightiest.
+
+    The order is a [choice]: the longer phrases are dropped first, then the five best are taken. AMNESIA's text says so;
+    its Algorithm 1 has it the other way round, which would leave fewer than five.
+    """
     kept: dict[Words, float] = {}
     for phrase in sorted(weights, key=len):
         if not any(len(shorter) < len(phrase) and stands_in(shorter, phrase) for shorter in kept):

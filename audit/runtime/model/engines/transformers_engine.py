@@ -1,13 +1,7 @@
-"""Decoding and scoring with transformers: works wherever torch does, slower than vLLM.
+"""The engine by transformers: decoding, and the scores of given texts (docs/methods.md, section 1, "Scores").
 
-It has its own decoding loop over the key-value cache, rather than `generate()`: a row stops at its end of sequence or
-repeat, leaves the batch and is yielded at once.
-
-How likely a model of transformers holds the tokens of given texts (docs/methods.md, section 1, "Scores").
-
-Texts of similar length go through the model together, padded on the right, and in steps over the key-value cache: each
-token once, and the logits of few at a time in memory. The model's own head makes them, whatever it does beside a
-product with its weights.
+It works wherever torch does, slower than vLLM. It has its own decoding loop over the key-value cache, rather than
+`generate()`: a row stops at its end of sequence or repeat, leaves the batch and is yielded at once.
 """
 
 import os
@@ -50,7 +44,12 @@ _ALIKE: Final = 0.8
 def score_texts(
     model: Any, requests: Sequence[ScoreRequest], *, batch_size: int, at_once: bool = False
 ) -> Iterator[TokenScores]:
-    """Yield the scores of each text, the longest first: `batch_size` read together at most, or each alone `at_once`."""
+    """Yield the scores of each text, the longest first: `batch_size` read together at most, or each alone `at_once`.
+
+    Texts of similar length go through the model together, padded on the right, and in steps over the key-value cache:
+    each token once, and the logits of few at a time in memory. The model's own head makes them, whatever it does beside
+    a product with its weights.
+    """
     ordered = sorted(requests, key=lambda request: (-len(request.token_ids), request.key))
     in_steps = bool(ordered) and not at_once and _reads_in_steps(model)
     tokens = max(1, min(_STEP_TOKENS, _STEP_LOGITS // int(model.config.get_text_config(decoder=True).vocab_size)))

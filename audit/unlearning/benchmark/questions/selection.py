@@ -1,15 +1,7 @@
-"""Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
+"""The questions that a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
-Owns what every question must hold to, wherever it comes from, the choice, by seed, and why a patient gets none.
-Preferred are descriptions that fit nobody else, then answers that hold many terms of the patient's disease, without
-which a leakage score has nothing to measure, then kinds not asked yet, then facts not stated yet. No two factual
-questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others state
-least of: what training repeats elsewhere would not be held out.
-
-From a patient's chosen questions to rows of the benchmark: ids, uses, and the address that opens them.
-
-The ids are digests, so that no message that names a question names a patient. The address holds the facts of the fourth
-tier, which an adversary types (docs/methods.md, section 1), read as for an audit's prompts.
+Owns what every question must hold to, wherever it comes from, the choice, by seed, why a patient gets none, and the row
+of a chosen question: its id, its use, and the address that opens it.
 """
 
 import hashlib
@@ -105,6 +97,11 @@ def choose_questions(
 ) -> list[Candidate] | str:
     """Return a patient's questions, four of each kind, or why there are not enough.
 
+    Preferred are descriptions that fit nobody else, then answers that hold many terms of the patient's disease, without
+    which a leakage score has nothing to measure, then kinds not asked yet, then facts not stated yet. No two factual
+    questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others
+    state least of: what training repeats elsewhere would not be held out.
+
     They depend on the seed and the patient alone. `accept` returns why a question must not be asked, or None. `terms`
     are those of the patient's disease.
     """
@@ -198,7 +195,11 @@ _LABELS: Final = {
 
 
 def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:
-    """Return what gives a patient's address by id; empty where neither tables nor notes hold any of the facts."""
+    """Return what gives a patient's address by id; empty where neither tables nor notes hold any of the facts.
+
+    The address holds the facts of the fourth tier, which an adversary types (docs/methods.md, section 1), read as for
+    an audit's prompts.
+    """
     reader = FactReader(profile)
 
     def address_of(patient_id: str) -> str:
@@ -253,7 +254,10 @@ _ID_DIGITS = 16
 
 
 def question_row(patient_id: str, candidate: Candidate, *, origin: QuestionOrigin, address: str) -> Question:
-    """Return a patient's question as it stands in the benchmark."""
+    """Return a patient's question as it stands in the benchmark.
+
+    Its id is a digest, so that no message that names a question names a patient.
+    """
     parts = (patient_id, candidate.kind, candidate.question, candidate.answer)
     return Question(
         qa_id="q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS],

@@ -1,13 +1,9 @@
-"""Where the questions of all patients come from: templates, a served model, or a file; one interface over the three.
+"""The sources of all patients' questions: templates, a served model, or a file; one interface over the three.
 
-A patient gets eight questions, or those that a file gives, or is dropped with the reason. Of what a model writes
-(AMNESIA, appendix B.2; the wording is ours) only those questions count that hold to the rules of selection.py; with
-fewer than four of a kind it is asked once more, then the patient is dropped, and counted.
-
-Questions made elsewhere, read for `clinaudit unlearn build --qa FILE` (docs/unlearning.md).
-
-Owns what each line must hold. A problem is named by file, line and field, never by what stands there. Whether a
-question may be asked is checked as for any other, and counted.
+A patient gets eight questions, or those that a file gives (`unlearn build --qa FILE`; docs/unlearning.md), or is
+dropped with the reason. Owns what a model is asked (AMNESIA, appendix B.2; the wording is ours) and what each line of a
+file must hold. The rules of selection.py say of every source's questions whether they may be asked; refusals are
+counted. A problem of a file is named by file, line and field, never by what stands there.
 """
 
 from collections import Counter
@@ -158,7 +154,11 @@ def choose_by_templates(asking: Asking, progress: Progress) -> Choices:
 
 
 def choose_written(model: AnsweringModel, asking: Asking, progress: Progress) -> Choices:
-    """Yield questions that a served model writes; raises `IncompleteError` where no answer came."""
+    """Yield questions that a served model writes; raises `IncompleteError` where no answer came.
+
+    Only those count that hold to the rules of selection.py; with fewer than four of a kind the model is asked once
+    more, then the patient is dropped, and counted.
+    """
     read = partial(read_questions, holds_identifier=asking.holds_identifier)
     inquiries = [(ask_for_questions(chart), partial(read, chart=chart)) for chart in asking.charts.values()]
     with progress.stage("asking the model for questions", total=len(inquiries), unit="patients") as advance:
