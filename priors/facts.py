@@ -77,7 +77,7 @@ class PatientFacts:
     from_table: frozenset[Fact] = frozenset()
     #: Facts in whose place the latest note holds nothing but a tag of de-identification: nobody knows them from it.
     tagged: frozenset[Fact] = frozenset()
-    #: Facts that the template finds in a wrong place for most notes of this layout (`audit.preview.notes_fit`).
+    #: Facts that the template finds in a wrong place for most notes of this layout (`audit.preview.fit`).
     doubtful: frozenset[Fact] = frozenset()
     #: Sections that it finds in fewer than half of them.
     rarely_found: frozenset[Fact] = frozenset()

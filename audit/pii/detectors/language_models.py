@@ -25,7 +25,6 @@ from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
-if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Span
 

@@ -152,8 +152,9 @@ def is_drug(word: str) -> bool:
 
 
 def is_product(word: str) -> bool:
-    """Whether a word is a drug or a brand, and the name of nobody."""
-    return not is_known_name(word) and (is_drug(word) or fold_words(word) in _brands())
+    """Whether a word is a listed drug or brand, and the name of nobody; Mr. Bartolone is only made as drugs are."""
+    folded = fold_words(word)
+    return (folded in drug_words() or folded in _brands()) and not is_known_name(word)
 
 
 def is_dosed_drug(text: str, start: int, end: int) -> bool:

@@ -211,7 +211,11 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         return False
     begin = max(0, run.start - _CHARS)
     is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
-    if len(run.words) == 1 and not is_cued and (_is_of_a_thing(text, run) or _is_a_firm(text, run, labels)):
+    # "Lund, Maria came" is somebody, "Kell, Duffy and Kidd antibodies" are things.
+    end = _first_after(text, run.end)
+    is_reversed = end != run.end and not text.startswith((" and ", " or "), end)
+    is_alone = len(run.words) == 1 and not is_cued and not is_reversed
+    if is_alone and (_is_of_a_thing(text, run) or _is_a_firm(text, run, labels)):
         return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
@@ -220,7 +224,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
             or len(sure) > 1
             or any(map(is_first_name, sure))
             or (len(run.words) > 1 and (is_first_name(run.words[0]) or len(run.words[0]) == 1))
-            or _first_after(text, run.end) != run.end
+            or end != run.end
             or is_cued is not None
         )
     if (

@@ -27,8 +27,6 @@ from clinaudit.errors import BadInputError, ClinauditError
 
 if TYPE_CHECKING:
     from torch import Tensor
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 #: Tokens of all rows in one step at most: more are no faster.
