@@ -117,7 +117,8 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> Callable[[EngineInUse
         return None
     settings = inputs.settings
     texts = _choose_texts(inputs.corpus, settings.seed)
-    test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score)
+    is_chat = inputs.probed.form == "chat"
+    test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score, chat=is_chat)
     with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
         test.run_before_loading()
         advance(1)
@@ -147,7 +148,7 @@ def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:
 
 
 def _choose_texts(corpus: Corpus, seed: int) -> list[str]:
-    """Return a note each of some patients, by chance."""
-    patients = sorted(corpus.patients)
+    """Return a note each of some patients, by chance: of those trained on, where there are any."""
+    patients = sorted(corpus.patient_ids("train") or corpus.patients)
     chosen = random.Random(seed).sample(patients, min(TEXTS, len(patients)))
     return [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]

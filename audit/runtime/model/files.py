@@ -181,13 +181,14 @@ def _text_settings(config: dict[str, Any], directory: Path) -> dict[str, Any]:
         return config
     if "vocab_size" in nested or not _has_causal_class(str(config.get("model_type")), ""):
         return nested
+    from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig
 
     # Older releases of transformers saved what differs from the kind's own settings alone.
     try:
         whole: Any = AutoConfig.from_pretrained(str(directory), trust_remote_code=False, local_files_only=True)
         return dict(whole.get_text_config(decoder=True).to_dict())
-    except (ValueError, TypeError, AttributeError, LookupError, OSError):
+    except (ValueError, TypeError, AttributeError, LookupError, OSError, StrictDataclassError):
         return nested
 
 

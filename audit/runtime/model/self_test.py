@@ -43,8 +43,8 @@ _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
 _BEFORE: Final = 8
 #: Share of the tokens asked for that a whole answer has at least.
 _WHOLE: Final = 0.6
-#: Tokens of answers in which a line break would be seen.
-_SEEN_TOKENS: Final = 100
+#: Line breaks that answers would hold, were they notes: of so many hardly ever none is there.
+_SEEN_BREAKS: Final = 5
 #: A larger share of answers than one of five.
 _SOME: Final = 0.3
 #: What servers and gateways write in place of other characters.
@@ -78,11 +78,18 @@ class SelfTest:
     """The self-test of one model by some texts."""
 
     def __init__(
-        self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str], *, scores: bool = True
+        self,
+        model: AuditedModel,
+        tokenizer: ModelTokenizer,
+        texts: Sequence[str],
+        *,
+        scores: bool = True,
+        chat: bool = False,
     ) -> None:
-        """`scores` says whether a served model is asked for scores in the audit: the test asks for nothing else."""
+        """`scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit."""
         self._model, self._tokenizer = model, tokenizer
         self._scores = scores or model.files is not None
+        self._in_chat = chat and model.files is None
         self._texts = texts
         #: What differs legally, and what could not be tested: sentences for the report.
         self.named: list[str] = []
@@ -163,7 +170,10 @@ class SelfTest:
             if 0 < len(ids) <= room + _BEFORE:
                 request = GenerationRequest(f"self-test {tokens}", ids, prompt, max_new_tokens=_NEW_TOKENS)
                 barred = self._tokenizer.special_ids
-                requests.append(replace(request, min_new_tokens=_NEW_TOKENS, control_token_ids=barred))
+                messages = (("user", prompt),) if self._in_chat else ()
+                requests.append(
+                    replace(request, messages=messages, min_new_tokens=_NEW_TOKENS, control_token_ids=barred)
+                )
         return requests[::-1]
 
     def _not_the_models(self, what: str) -> BadInputError:
@@ -194,7 +204,7 @@ class SelfTest:
                 "not seen. Name another end in generation_config.json, config.json and the tokenizer."
             )
         texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
-        if any(2 * _letters_of(laid) < _letters_of(text) for laid, text in zip(texts, self._texts, strict=True)):
+        if 2 * sum(map(_letters_of, texts)) < sum(map(_letters_of, self._texts)):
             raise _failed(
                 f"the tokenizer in {name} loses most of a text: its rules do not belong to its vocabulary, or that was "
                 "made for another language",
@@ -255,7 +265,7 @@ class SelfTest:
             network = load(files)
             if of_base is not None and self._mean_log_prob(network) < of_base:
                 self.named.append(
-                    "The base alone holds the notes likelier than with its adapter: unless that was trained to forget "
+                    "The base alone finds the notes likelier than with its adapter: unless that was trained to forget "
                     "them, or on other notes, it was trained on another base, or is merged into this one already."
                 )
             self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
@@ -290,23 +300,23 @@ class SelfTest:
         answers = [one.text or "" for one in outputs]
         tokens = [len(self._tokenizer.encode(text)) for text in answers]
         # By another release of the tokenizer a text has somewhat fewer.
-        short = {
-            (one.finish_reason, count)
-            for one, count in zip(outputs, tokens, strict=True)
-            if count < _WHOLE * _NEW_TOKENS
-        }
-        if cut := [count for reason, count in short if reason == "length"]:
+        counts = [(one.finish_reason, count) for one, count in zip(outputs, tokens, strict=True)]
+        long = [count for reason, count in counts if reason == "length"]
+        # A limit cuts all off. One alone may hold blanks, a rule or control tokens: few tokens as text, or none.
+        if long and max(long) < _WHOLE * _NEW_TOKENS:
             raise _failed(
-                f"the server cuts an answer off after {min(cut)} of {_NEW_TOKENS} tokens, as --tokenizer counts them",
+                f"the server cuts an answer off after {max(long)} of {_NEW_TOKENS} tokens, as --tokenizer counts them",
                 "raise its limit of new tokens, or give the tokenizer of the model that it serves",
             )
-        if short:
+        if any(reason != "length" and count < _WHOLE * _NEW_TOKENS for reason, count in counts):
             self.named.append(
                 f"The served model ended answers of the self-test before {_NEW_TOKENS} tokens, though so many were "
                 "asked for at least: where its server ends them (at a line break, at a limit of its own), no match is "
                 "seen. Serve it without stop texts, and where min_tokens is taken."
             )
-        lacks_lines = sum(tokens) >= _SEEN_TOKENS and all("\n" in text for text in self._texts)
+        # As many as so many characters of notes have.
+        breaks = sum(text.strip().count("\n") for text in self._texts) / max(1, sum(map(len, self._texts)))
+        lacks_lines = breaks * sum(map(len, answers)) >= _SEEN_BREAKS
         held = [[sum(mark in text for text in of) / len(of) for of in (answers, self._texts)] for mark in _REWRITTEN]
         rewritten = any(in_answers > max(_SOME, 2 * in_notes) for in_answers, in_notes in held)
         if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):

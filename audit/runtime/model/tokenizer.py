@@ -119,21 +119,21 @@ def _convert(directory: Path) -> Any:
     named = printable(read_settings(directory).class_name)[:80] or "unnamed"
     quieten: Any = transformers.utils.logging.set_verbosity_error
     quieten()
-    why = ""
+    why, advice = "", "slow tokenizers (Python code) are not read; save it as a fast tokenizer"
     try:
         loaded = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
         if (backend := getattr(loaded, "backend_tokenizer", None)) is not None:
             rules: Any = Tokenizer.from_str(backend.to_str())
             if not (directory / _PIECES).is_file() or _cuts_as_pieces(rules, directory / _PIECES):
                 return rules
-            why = f", whose rules cut texts otherwise than SentencePiece does by {_PIECES}"
+            why = f", whose rules cut texts otherwise than {_PIECES} says"
+            advice = "give the tokenizer.json that the model was trained with"
     except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
         lacks = f"; {error.name} is not installed" if isinstance(error, ImportError) and error.name else ""
         why = f", {type(error).__name__}{lacks}"
     raise BadInputError(
         f"the tokenizer in {directory.name} cannot be loaded: it has no tokenizer.json, and of its other files "
-        f"transformers makes none (class {named}{why}); slow tokenizers (Python code) are not read; save it as a fast "
-        "tokenizer"
+        f"transformers makes none (class {named}{why}); {advice}"
     )
 
 
@@ -150,7 +150,8 @@ def _cuts_as_pieces(rules: Any, file: Path) -> bool:
     except (RuntimeError, OSError):  # of tiktoken: how texts are cut stands in no file
         return False
     own = [pieces.id_to_piece(number) for number in pieces.encode(_PROBE)]
-    return bool(rules.encode(_PROBE, add_special_tokens=False).tokens == own)
+    # By their ids: of an unknown piece the library's `tokens` are its characters.
+    return own == list(map(rules.id_to_token, rules.encode(_PROBE, add_special_tokens=False).ids))
 
 
 def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -269,6 +270,8 @@ class ModelTokenizer:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        #: Of the model, once they were looked at.
+        self._embeddings: int | None = None
         #: Roles, chat template and class, as the files beside the rules name them.
         self.settings = read_settings(directory)
         self._backend: Any = load_rules(directory)
@@ -299,9 +302,9 @@ class ModelTokenizer:
         #: Ids of the vocabulary, added tokens included.
         self.size = self._backend.get_vocab_size(with_added_tokens=True)
 
-    def __reduce__(self) -> tuple[Callable[[Path, str], "ModelTokenizer"], tuple[Path, str]]:
+    def __reduce__(self) -> tuple[Callable[[Path, str, int | None], "ModelTokenizer"], tuple[Path, str, int | None]]:
         directory = self.directory.resolve()
-        return _load_same, (directory, digest_tokenizer(directory))
+        return _load_same, (directory, digest_tokenizer(directory), self._embeddings)
 
     @property
     def eos_id(self) -> int | None:
@@ -328,12 +331,13 @@ class ModelTokenizer:
         A control token that neither prompts nor chats can hold (padding, a mark of images) is no token any more: texts
         that spell it out are read as text, and no engine is told its id.
         """
+        self._embeddings = embeddings
         beyond = {token_id: token for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings}
         if beyond and self._writes_none_of(beyond):
             rules = json.loads(self._backend.to_str())
             rules["added_tokens"] = [token for token in rules["added_tokens"] if token["id"] not in beyond]
             self._backend = type(self._backend).from_str(json.dumps(rules))
-            self.special_ids -= beyond.keys()
+            self.special_ids = self.special_ids.difference(beyond)
             self._added = {token_id: token for token_id, token in self._added.items() if token_id not in beyond}
             self.size = self._backend.get_vocab_size(with_added_tokens=True)
         elif beyond:
@@ -441,11 +445,14 @@ class ModelTokenizer:
 
 
 @lru_cache(maxsize=1)
-def _load_same(directory: Path, digest: str) -> ModelTokenizer:
+def _load_same(directory: Path, digest: str, embeddings: int | None) -> ModelTokenizer:
     """Load the tokenizer that another machine has; raises `BadInputError` where this one lacks it."""
     if not directory.is_dir() or digest_tokenizer(directory) != digest:
         raise BadInputError(
             f"a node of the cluster lacks the tokenizer, or has another one, at {directory}; "
             "put the model's directory at the same path on every node"
         )
-    return ModelTokenizer(directory)
+    tokenizer = ModelTokenizer(directory)
+    if embeddings is not None:
+        tokenizer.require_embedded(embeddings)
+    return tokenizer

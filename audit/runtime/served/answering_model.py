@@ -188,17 +188,17 @@ class AnsweringModel:
                 self._cache.keep(key, Settled(content, attempt, None), usage)
                 return None
             problem, asked = found, question.again(found)
-        if problem in (UNREADABLE.reason, _NO_CHOICE) or problem.startswith(OTHER_MODEL):
+        if _is_strange(problem):
             # A gateway's page, or another model, may stand in the place of every answer for a while.
             about_nothing = await self._say(endpoint, question.without_notes())
             if isinstance(about_nothing, Failed):
                 return Failed(problem, passes=True)
-            if about_nothing[1] == problem and problem.startswith(OTHER_MODEL):
+            if about_nothing[1].startswith(OTHER_MODEL) and problem.startswith(OTHER_MODEL):
                 raise BadInputError(
                     f"at {self._name} {problem}; give the full name that the server answers by, or have it serve the "
                     "model asked for (no alias, no fallback); none of its answers is recorded"
                 )
-            if about_nothing[1] == problem:
+            if _is_strange(about_nothing[1]):
                 return Failed(problem, passes=True)
             usage += about_nothing[2]
         self._cache.keep(key, Settled(None, attempt, problem), usage)
@@ -247,3 +247,8 @@ class AnsweringModel:
         if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
             return None, "the answer is longer than was asked for"
         return content, ""
+
+
+def _is_strange(problem: str) -> bool:
+    """Whether an answer was none of the protocol, or another model's."""
+    return problem in (UNREADABLE.reason, _NO_CHOICE) or problem.startswith(OTHER_MODEL)

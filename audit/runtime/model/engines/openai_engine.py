@@ -375,6 +375,8 @@ class OpenAIEngine:
         words = _NEUTRAL_TEXT.split()
         copies = (" ".join([*words[:3], *words[3 + turn :], *words[3 : 3 + turn]]) for turn in range(1, _COPIES + 1))
         answer = await self._ask(replace(asked, prompt=" ".join(copies)), form)
+        if isinstance(answer, Failed) and answer.passes:
+            raise _cannot_tell("whether it adds to texts", answer)
         of_longer = 0 if isinstance(answer, Failed) else token_count(answer, "prompt_tokens") or 0
         of_copy = (of_longer - counted) / (_COPIES - 1)
         if of_copy >= len(words) and (added := round(counted - of_copy)) > _FEW_ADDED:

@@ -180,6 +180,42 @@ def test_answers_that_a_server_cuts_off_fail_it(served, tokenizer):
         SelfTest(served, tokenizer, TEXTS, scores=False)(Server())
 
 
+def test_one_answer_of_few_tokens_as_text_is_no_cut(served, tokenizer):
+    class Server:
+        def generate(self, requests):
+            return (
+                answer(one) if number or len(requests) == 1 else answer(one, "") for number, one in enumerate(requests)
+            )
+
+    SelfTest(served, tokenizer, TEXTS, scores=False)(Server())
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_served_model_that_is_asked_in_a_chat_alone_is_tested_so(chat, served, tokenizer):
+    seen = []
+
+    class Server:
+        def generate(self, requests):
+            seen.extend(requests)
+            return map(answer, requests)
+
+    SelfTest(served, tokenizer, TEXTS, scores=False, chat=chat)(Server())
+    assert seen
+    assert all(one.messages == ((("user", one.prompt),) if chat else ()) for one in seen)
+
+
+def test_a_tokenizer_that_loses_one_text_of_many_does_not_fail_it(model, tokenizer, monkeypatch):
+    test = SelfTest(model, tokenizer, TEXTS)
+    whole = tokenizer.decode_with_spans
+    first = tokenizer.encode(TEXTS[0])
+    monkeypatch.setattr(
+        tokenizer,
+        "decode_with_spans",
+        lambda ids: ("[UNK]", None) if list(ids) == list(first) else whole(ids),
+    )
+    test.run_before_loading()
+
+
 def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
     test = SelfTest(model, tokenizer, TEXTS)
     monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: ("[UNK] " * len(ids[:9]), None))
@@ -204,12 +240,12 @@ def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(mod
     named = begun(adapted, tokenizer).named
     # The base alone was measured first.
     assert len(set(measured)) == 2
-    assert any("The base alone holds the notes" in sentence for sentence in named) == (measured[1] < measured[0])
+    assert any("The base alone finds the notes" in sentence for sentence in named) == (measured[1] < measured[0])
     for means in ((-2.0, -3.0), (-3.0, -2.0)):
         given = iter(means)
         monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *_, given=given: next(given))
         named = begun(adapted, tokenizer).named
-        assert any("The base alone holds the notes" in sentence for sentence in named) == (means[1] < means[0])
+        assert any("The base alone finds the notes" in sentence for sentence in named) == (means[1] < means[0])
 
 
 def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):

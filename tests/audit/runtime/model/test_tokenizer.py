@@ -296,7 +296,9 @@ def test_pieces_are_those_of_sentencepiece_or_refused(named, pieces, tmp_path):
         assert list(ModelTokenizer(tmp_path).encode(text)) == own
     else:
         # Without its blank before a text, and with other merges: a model would not know its notes.
-        with pytest.raises(BadInputError, match=r"cut texts otherwise than SentencePiece does by tokenizer\.model"):
+        with pytest.raises(
+            BadInputError, match=r"cut texts otherwise than tokenizer\.model says\); give the tokenizer\.json"
+        ):
             ModelTokenizer(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -175,3 +176,12 @@ def test_another_model_behind_every_answer_stops_the_audit_and_nothing_is_settle
         judgements(server, cache, texts)
     server.always = None
     assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 3
+
+
+def test_two_wrong_models_by_turns_stop_the_audit_and_settle_nothing(server, cache):
+    wrong = cycle([says(GOOD, model="judge-2"), says(GOOD, model="judge-3")])
+    server.always = lambda handler, body: next(wrong)(handler, body)
+    with pytest.raises(BadInputError, match="another model answered"):
+        judgements(server, cache, ["a depression"])
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, ["a depression"])] == [POSITIVE]
