@@ -99,7 +99,8 @@ def free_port(ip: str) -> int:
 
 
 def wait_for(seen: Callable[[], object], node: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    # On busy cores a node of Ray takes a minute and more to start.
+    for _ in range(1800):
         if seen():
             return
         assert node.poll() is None, "the node ended"
