@@ -115,11 +115,6 @@ def allowed_terms() -> frozenset[str]:
     return frozenset(map(fold_words, (*drug_words(), *(term for name in lists for term in read_words(name)))))
 
 
-@cache
-def _brands() -> frozenset[str]:
-    return frozenset(map(fold_words, read_words("brands")))
-
-
 @lru_cache(maxsize=100_000)
 def is_allowed(text: str) -> bool:
     """Whether a text is one of the terms, or a word that ends as findings do; "Parkinson's" is one.
@@ -151,12 +146,6 @@ def is_drug(word: str) -> bool:
     return fold_words(word) in drug_words() or _DRUG_STEM.fullmatch(word.lower()) is not None
 
 
-def is_product(word: str) -> bool:
-    """Whether a word is a listed drug or brand, and the name of nobody; Mr. Bartolone is only made as drugs are."""
-    folded = fold_words(word)
-    return (folded in drug_words() or folded in _brands()) and not is_known_name(word)
-
-
 def is_dosed_drug(text: str, start: int, end: int) -> bool:
     """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
     last = text[start:end].rpartition(" ")[2].lower()
@@ -166,7 +155,7 @@ def is_dosed_drug(text: str, start: int, end: int) -> bool:
 #: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's; in German too.
 _AFTER_ARTICLE: Final = re.compile(
     r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new"
-    r"|dem|das|eine[nmr]?|keine?|im|zum|zur|beim)[ \t\n]{1,2}$",
+    r"|(?-i:dem|das|eine[nmr]?|keine?|im|zum|zur|beim))[ \t\n]{1,2}$",
     re.IGNORECASE,
 )
 _FAMILY: Final = re.compile(
@@ -197,7 +186,7 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     In small letters it is none where it is a word of the language or of medicine, or stands after an article.
     """
     written = text[start:end]
-    after_article = is_after_article(text, start, end)
+    after_article = _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) and not _FAMILY.match(text, end)
     if written[0].islower():
         return not after_article and not is_word(written)
     joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
@@ -205,11 +194,6 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     if is_eponym(text, start, end) or ("-" in whole and is_allowed(whole)):
         return False
     return not (is_allowed(written) and (after_article or _OF_A_DEVICE.match(text, end)))
-
-
-def is_after_article(text: str, start: int, end: int) -> bool:
-    """Whether a word is no name since an article stands before it: "the Holter", and not "the Lund family"."""
-    return _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) is not None and not _FAMILY.match(text, end)
 
 
 def without_labels(text: str, start: int, end: int) -> int:

@@ -16,7 +16,6 @@ from clinaudit.audit.pii.detectors.numbers_and_dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.people_and_places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rules import regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
-    is_after_article,
     is_allowed,
     is_clinical_term,
     is_drug,
@@ -25,8 +24,6 @@ from clinaudit.audit.pii.detectors.word_lists import (
     is_known_name,
     is_last_name,
     is_plain_word,
-    is_product,
-    is_sure_name,
     is_word,
     read_words,
 )
@@ -110,16 +107,12 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
         return True
     if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
         return True
-    if not has_title and all(map(_ROLES.fullmatch, found)):
-        return True
     if has_title or _IS_SOMEBODY.match(text, end) or _ROLE_AFTER.match(text, end):
         return False
     if is_eponym(text, start, end) or _CLASS.fullmatch(found[-1]) or _PAIR_AND_SCORE.match(text, end):
         return True
     is_relative = _RELATIVE.search(text, max(0, start - _CHARS), start) is not None
     if len(found) > 1 and is_allowed(text[start:end]) and not is_relative:
-        return True
-    if of_a_person and not is_relative and _is_a_product_here(text, start, end, found):
         return True
     if _OF_A_THING.search(text, max(0, start - _CHARS), start):
         return True
@@ -139,62 +132,12 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
     return (
         (is_shorthand and not is_name)
         or any(map(_NO_LONGER.fullmatch, found))
-        or (found[-1].islower() and is_only_a_word(found[-1]) and not any(map(is_sure_name, found)))
         # Towns are in none of the lists of names.
         or all(is_clinical(word) or (of_a_person and is_only_a_word(word)) for word in named)
     )
 
 
-def _is_a_product_here(text: str, start: int, end: int, found: Sequence[str]) -> bool:
-    """Whether what stands beside says that a thing is meant: "Quex placed.", "Quex and Humira", "Exelon Quex".
-
-    Beside a first name with another word it takes what nobody is compared with: "Ada Lund or Humira".
-    """
-    is_full = len(found) > 1 and is_first_name(found[0])
-    if _BOOK.match(text, end) or (not is_full and _HANDLED.match(text, end)):
-        return True
-    if len(found) == 1 and (is_after_article(text, start, end) or _is_given(text, start, end, found[0])):
-        return True
-    if len(found) > 1 and not is_full and (is_product(found[0]) or is_product(" ".join(found[:2]))):
-        return True
-    is_common = found[0].title() in read_words("given_names")
-    before = _JOINED_BEFORE.search(text, max(0, start - _CHARS), start)
-    after = _JOINED_AFTER.match(text, end)
-    return any(
-        joined is not None
-        and is_product(joined["word"])
-        and (joined["compared"] is not None or len(found) == 1)
-        and not (joined["joined"] in (" ", ", ") and (is_full or is_common))
-        for joined in (before, after)
-    )
-
-
-def _is_given(text: str, start: int, end: int, word: str) -> bool:
-    """Whether a thing is begun or used, and not somebody: "Started Quex for her knee", but "started Ada on Humira"."""
-    is_common = word.title() in read_words("given_names")
-    used = _USED.search(text, max(0, start - _CHARS), start) is not None
-    return used and not is_common and text[end : end + 4] != " on "
-
-
-#: Who somebody is, and no name: "Consultant, Registrar and Ward Clerk".
-_ROLES: Final = words(
-    r"${carer}|${staff}|${role}|registrar|consultant|clerk|manager|matron|sister|domestic|porter|ward"
-)
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
-#: What is done to a thing, at the end of what is said of it: "Xience Quex placed, TIMI 3".
-_HANDLED: Final = re.compile(
-    r"[ ](?:(?:was|is|were|are)[ ])?(?:removed|inserted|placed|deployed|implanted|exchanged|replaced|interrogated"
-    r"|applied|flushed|sited|fitted|used|connected|primed|instilled|infused|administered|titrated)"
-    r"(?=[ ]?(?:[.,;:)\n]|$))"
-)
-_USED: Final = pattern("used")
-#: A book, which somebody wrote: of a person it would be what they have that says so.
-_BOOK: Final = re.compile(r"['’]s[ ](?:says|suggests|advises|recommends|warns|lists|gives)\b")
-_JOINS: Final = (
-    r"(?P<joined>[ ](?:and|plus)[ ]|[ ]?[+/&][ ]?|(?P<compared>[ ](?:or|vs\.?|versus|rather than|instead of)[ ])%s)"
-)
-_JOINED_BEFORE: Final = re.compile(rf"(?<![\w'’-])(?P<word>[A-Z][\w'’-]+){_JOINS % '|,?[ ]'}$")
-_JOINED_AFTER: Final = re.compile(rf"{_JOINS % ''}(?P<word>[A-Z][\w'’-]+)")
 
 
 def _is_no_name_here(text: str, start: int, end: int, word: str) -> bool:

@@ -19,7 +19,6 @@ from clinaudit.audit.pii.detectors.word_lists import (
     is_known_name,
     is_last_name,
     is_plain_word,
-    is_product,
     is_sure_name,
     read_words,
 )
@@ -34,7 +33,7 @@ _SURE_BEFORE: Final = pattern("sure_before")
 _SURE_AFTER: Final = pattern("sure_after")
 _BEFORE: Final = pattern("before")
 _AFTER: Final = pattern("after")
-_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of|team|ward)[ ]$")
+_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
 _RELATIVE_BEFORE: Final = words(r"\b(?:${kin}|${close})[ ]$")
 _ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
 _TOKEN: Final = re.compile(r"[^\s,.;:()]+")
@@ -57,14 +56,13 @@ _BETWEEN: Final = re.compile(
 #: "LUND,ADA", "Lund, A.": what follows a last name; before a comma it would be the next field of a row.
 _FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+)\b(?![,/'’-])")
 #: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
-_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z]\d|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
+_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
 _NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
 _GIVEN: Final = pattern("given")
 #: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
 _NOUN_AFTER: Final = re.compile(
-    r"(?:,[ ][A-Z][\w'’-]+)?(?:[ ](?:and|or)[ ][A-Z][\w'’-]+)?(?:['’]s)?[ ]"
-    r"(?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
-    r"|(?P<noun>[A-Za-z][a-z]+)\b)"
+    r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
+    r"|(?P<noun>[a-z]{2,})\b)"
 )
 _OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
@@ -108,8 +106,7 @@ class RunningNames:
             for span in named
             if (kind := _agreed(text, span)) is not None
         }
-        sound = [span for span in named if _is_sound(text, span)]
-        labels = {place: span for span in sound for place in range(span.start, span.end)}
+        labels = {place: span for span in named for place in range(span.start, span.end)}
         taken = bytearray(len(text))
         for span in (span for one in self._known for span in one.detect(text)):
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
@@ -143,12 +140,6 @@ class RunningNames:
             for span in self._names_of[piece[0]]:
                 start, end = piece.start() + span.start, piece.start() + span.end
                 yield EntitySpan(start, end, span.category, span.found_by)
-
-
-def _is_sound(text: str, span: EntitySpan) -> bool:
-    """Whether a model's words can be one name: none begins in small letters or with a drug, "wean Optiflow"."""
-    first = _TOKEN.match(text, span.start, span.end)
-    return first is not None and first[0][0].isupper() and not is_product(first[0])
 
 
 @lru_cache(maxsize=100_000)
@@ -211,11 +202,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         return False
     begin = max(0, run.start - _CHARS)
     is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
-    # "Lund, Maria came" is somebody, "Kell, Duffy and Kidd antibodies" are things.
-    end = _first_after(text, run.end)
-    is_reversed = end != run.end and not text.startswith((" and ", " or "), end)
-    is_alone = len(run.words) == 1 and not is_cued and not is_reversed
-    if is_alone and (_is_of_a_thing(text, run) or _is_a_firm(text, run, labels)):
+    if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
         return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
@@ -224,7 +211,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
             or len(sure) > 1
             or any(map(is_first_name, sure))
             or (len(run.words) > 1 and (is_first_name(run.words[0]) or len(run.words[0]) == 1))
-            or end != run.end
+            or _first_after(text, run.end) != run.end
             or is_cued is not None
         )
     if (
@@ -248,13 +235,6 @@ def _is_relative(text: str, run: _Run) -> bool:
     )
 
 
-def _is_a_firm(text: str, run: _Run, labels: Sequence[EntitySpan]) -> bool:
-    """Whether a model says so of a word that is a last name alone: a product ("Honda"), unless a place is meant."""
-    is_place = _BEFORE_PLACE.search(text, max(0, run.start - _CHARS), run.start) is not None
-    of_firms = bool(labels) and all(categories()[span.category].type == "ORG" for span in labels)
-    return of_firms and not is_place and not is_first_name(run.words[0]) and text[run.start - 1 : run.start] != "/"
-
-
 def _is_of_a_thing(text: str, run: _Run) -> bool:
     """Whether a name alone is that of a thing: a noun follows it ("Dawson fingers", "Katz ADL"), or it is asked for.
 
@@ -267,10 +247,7 @@ def _is_of_a_thing(text: str, run: _Run) -> bool:
         return False
     if after["short"]:
         return True
-    # "Oxford Hip Score": what was cut off as a word is one.
-    if after["noun"][0].isupper() and _BEFORE_PLACE.search(text, max(0, run.start - _CHARS), run.start):
-        return False
-    noun = after["noun"].lower()
+    noun = after["noun"]
     return is_plain_word(noun) and not _OF_SOMEBODY.fullmatch(noun)
 
 
@@ -326,9 +303,6 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
     found = _TOKEN.findall(text, span.start, span.end)
     if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
-        return None
-    if "+" in found or (len(found) > 1 and found[-1].isdecimal() and not is_plain_word(found[0])):
-        # "McCoy + Bougie", and "Bristol 6", but not "Apt 6".
         return None
     begin = max(0, span.start - _CHARS)
     if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):

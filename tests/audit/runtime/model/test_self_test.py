@@ -187,7 +187,10 @@ def test_one_answer_of_few_tokens_as_text_is_no_cut(served, tokenizer):
                 answer(one) if number or len(requests) == 1 else answer(one, "") for number, one in enumerate(requests)
             )
 
-    SelfTest(served, tokenizer, TEXTS, scores=False)(Server())
+    test = SelfTest(served, tokenizer, TEXTS, scores=False)
+    test(Server())
+    # Neither refused nor said to be cut off; alone the same prompt gives more, which is named.
+    assert [sentence.split(",")[0] for sentence in test.named] == ["Asked twice"]
 
 
 @pytest.mark.parametrize("chat", [True, False])
@@ -214,6 +217,8 @@ def test_a_tokenizer_that_loses_one_text_of_many_does_not_fail_it(model, tokeniz
         lambda ids: ("[UNK]", None) if list(ids) == list(first) else whole(ids),
     )
     test.run_before_loading()
+    # It is named, and counted.
+    assert [sentence for sentence in test.named if "1 of" in sentence]
 
 
 def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
