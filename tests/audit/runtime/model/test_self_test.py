@@ -217,8 +217,8 @@ def test_a_tokenizer_that_loses_one_text_of_many_does_not_fail_it(model, tokeniz
         lambda ids: ("[UNK]", None) if list(ids) == list(first) else whole(ids),
     )
     test.run_before_loading()
-    # It is named, and counted.
-    assert [sentence for sentence in test.named if "1 of" in sentence]
+    # It is named.
+    assert any("does not give texts back as they were" in sentence for sentence in test.named)
 
 
 def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
