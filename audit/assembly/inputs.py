@@ -24,9 +24,9 @@ from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory, sha256_of
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.corpus.files import changed, identity_of, printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
@@ -190,17 +190,16 @@ def read_unchanged(path: Path, content_of: Callable[[Path], _Content]) -> tuple[
     before = _state_of(path)
     content, digest = content_of(path), sha256_of(path)
     if _state_of(path) != before:
-        raise StorageError(f"{printable(path.name)} changed while it was read; try again once nothing writes to it")
+        raise changed(printable(path.name))
     return content, digest
 
 
 def _state_of(path: Path) -> tuple[int, ...] | None:
     try:
-        status = path.stat()
+        return identity_of(path.stat())
     except OSError:
         # What is wrong with it, its reader says.
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def require_together(settings: AuditSettings) -> None:

@@ -129,7 +129,7 @@ def find_file(
     if status.st_size == 0:
         raise BadInputError("is empty")
     data_format, compression = endings[found[0]]
-    return DataFile(path, name, data_format, compression, _identity(status))
+    return DataFile(path, name, data_format, compression, identity_of(status))
 
 
 def find_given_file(
@@ -143,7 +143,8 @@ def find_given_file(
         raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+def identity_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return what tells a file from another one and from itself after a change: device, inode, bytes, nanoseconds."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -154,24 +155,25 @@ def open_file(file: DataFile) -> io.BufferedReader:
         handle = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except OSError as error:
         raise unreadable(file.name, error) from None
-    if _identity(os.fstat(handle.fileno())) != file.identity:
+    if identity_of(os.fstat(handle.fileno())) != file.identity:
         handle.close()
-        raise _changed(file)
+        raise changed(file.name)
     return handle
 
 
 def require_unchanged(file: DataFile) -> None:
     """Raise `StorageError` if `file` is no longer as it was found: what is wrong with it may be half a file's."""
     try:
-        if _identity(file.path.stat()) == file.identity:
+        if identity_of(file.path.stat()) == file.identity:
             return
     except OSError as error:
         raise unreadable(file.name, error) from None
-    raise _changed(file)
+    raise changed(file.name)
 
 
-def _changed(file: DataFile) -> StorageError:
-    return StorageError(f"{file.name} changed while it was read; try again once nothing writes to it")
+def changed(name: str) -> StorageError:
+    """Return the error of a file that somebody writes to; `name` is as it may be shown."""
+    return StorageError(f"{name} changed while it was read; try again once nothing writes to it")
 
 
 def digest_file(file: DataFile) -> str:

@@ -80,7 +80,8 @@ _ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in 
 #: each server has its own, and signatures and counts stand beside them.
 _THOUGHT: Final = re.compile(r"(?!.*(?:signature|encrypted|tokens|effort)).*(?:reasoning|thinking|thought)")
 #: What holds the text of a part.
-_PARTS: Final = r"(?:text|content|summary)\Z"
+_PARTS: Final = re.compile(r"(?:text|content|summary)\Z")
+_PARTS_OF_THOUGHTS: Final = re.compile(rf"{_PARTS.pattern}|{_THOUGHT.pattern}")
 #: A name of a model as a message may hold it: one word without blanks, such as a served model has.
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
 _NOT_SHOWN: Final = "a name that is not shown"
@@ -156,8 +157,8 @@ def text_in(said: object, *, of_thoughts: bool = False) -> str:
     if isinstance(said, list):
         return "".join(text_in(part, of_thoughts=of_thoughts) for part in said)
     if isinstance(said, dict) and (of_thoughts or not _is_thought(said)):
-        is_read = re.compile(rf"{_PARTS}|{_THOUGHT.pattern}" if of_thoughts else _PARTS).match
-        return "".join(text_in(said[name], of_thoughts=of_thoughts) for name in filter(is_read, said))
+        parts = filter((_PARTS_OF_THOUGHTS if of_thoughts else _PARTS).match, said)
+        return "".join(text_in(said[name], of_thoughts=of_thoughts) for name in parts)
     return said if isinstance(said, str) else ""
 
 
