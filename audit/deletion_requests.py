@@ -10,8 +10,8 @@ for a shorter one.
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -74,17 +74,20 @@ def enter_request(
     """
     make_private_directory(folder / "evidence")
     make_private_directory(register / "evidence")
-    with _held(register):
-        rows = read_register(register)
-        key = _key_of(folder, ids)
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(register / "evidence" / ".lock", timeout=_PATIENCE, mode=FILE_MODE))
+        except Timeout:
+            raise StorageError("another command keeps the register of requests; run the same command again") from None
+        rows, key = read_register(register), _key_of(folder, ids)
         is_new_register = rows.is_empty() and key is None
         if key is None:
             key = secrets.token_hex(8)
+            day = today or datetime.now().astimezone().date()
             # The register first: whoever is stopped between the two stands there twice, and never not at all.
-            own = {"patient_id": list(ids), "trigger": trigger or "", "entered": str(today or _today())}
             number = pl.lit(int(rows["request"].max() or 0) + 1, pl.Int64)  # type: ignore[arg-type]
-            added = pl.DataFrame(own).select(number.alias("request"), pl.lit(key).alias("key"), *_COLUMNS[2:])
-            rows = pl.concat([rows, added])
+            own = pl.DataFrame({"patient_id": list(ids), "trigger": trigger or "", "entered": str(day)})
+            rows = pl.concat([rows, own.select(number.alias("request"), pl.lit(key).alias("key"), *_COLUMNS[2:])])
             write_atomically(register / REGISTER_FILE, rows.write_csv())
             document = {"key": key, "patients": list(ids)}
             write_atomically(folder / REQUEST_FILE, json.dumps(document, indent=1) + "\n")
@@ -99,36 +102,27 @@ def enter_request(
 
 
 def read_register(register: Path) -> pl.DataFrame:
-    """Return the register: request (from 1), key, patient_id, trigger, entered; a row a patient and request.
-
-    Raises `BadInputError` where it is damaged. One that is not there has no rows.
-    """
+    """Return the register, a row a patient and request, empty where there is none; raises `BadInputError`."""
     path = register / REGISTER_FILE
     if not path.is_file() and not path.is_symlink():
         return pl.DataFrame(schema={name: pl.Int64 if name == "request" else pl.String for name in _COLUMNS})
-    try:
+    is_whole = False
+    rows = pl.DataFrame()
+    with suppress(pl.exceptions.PolarsError, OSError):
         rows = pl.read_csv(path, infer_schema=False)
         rows = rows.select(pl.col("request").cast(pl.Int64), pl.col("key", "patient_id"), *_COLUMNS[3:])
         rows = rows.with_columns(pl.col("trigger").fill_null(""))
         # A row that was cut has no day; numbers with a gap lost a request.
-        is_whole = not rows.is_empty() and rows["entered"].str.contains(r"^\d{4}-\d\d-\d\d$").fill_null(False).all()
-    except (pl.exceptions.PolarsError, OSError):
-        raise _damaged(register) from None
-    numbers = rows["request"].unique().sort().to_list()
-    if (
-        not is_whole
-        or numbers != [*range(1, len(numbers) + 1)]
-        or rows.select("key", "patient_id").null_count().row(0) != (0, 0)
-    ):
-        raise _damaged(register)
+        numbers = rows["request"].unique().sort().to_list()
+        days = rows["entered"].str.contains(r"^\d{4}-\d\d-\d\d$").fill_null(False)
+        is_whole = not rows.is_empty() and days.all() and numbers == [*range(1, len(numbers) + 1)]
+    if not is_whole or rows.select("key", "patient_id").null_count().row(0) != (0, 0):
+        raise BadInputError(
+            f"the register of requests in {register.name} is damaged: it is a CSV with the columns "
+            f"{', '.join(_COLUMNS)}, numbers from 1 without a gap, and a day in each row; bring back the newest copy "
+            "of it"
+        )
     return rows
-
-
-def _damaged(register: Path) -> BadInputError:
-    return BadInputError(
-        f"the register of requests in {register.name} is damaged: it is a CSV with the columns {', '.join(_COLUMNS)}, "
-        "numbers from 1 without a gap, and a day in each row; bring back the newest copy of it"
-    )
 
 
 def _key_of(folder: Path, ids: Sequence[str]) -> str | None:
@@ -144,19 +138,6 @@ def _key_of(folder: Path, ids: Sequence[str]) -> str | None:
     if patients != {*ids}:
         raise UsageError(f"{folder.name} holds the request of other patients; give another --out")
     return key
-
-
-def _today() -> date:
-    return datetime.now().astimezone().date()
-
-
-@contextmanager
-def _held(register: Path) -> Iterator[None]:
-    try:
-        with FileLock(register / "evidence" / ".lock", timeout=_PATIENCE, mode=FILE_MODE):
-            yield
-    except Timeout:
-        raise StorageError("another command keeps the register of requests; run the same command again") from None
 
 
 #: What the folder of a request holds, beside `evidence/`.
@@ -179,10 +160,7 @@ class TrainedHere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeElsewhere:
-    """The site made the new model itself.
-
-    Without a record of its training what was done is an interim measure, and is tested as one.
-    """
+    """The site made the new model; without a record of its training what was done is an interim measure."""
 
     directory: Path
     #: Whom it was trained on; None: as its own folder says, if it does.
@@ -213,13 +191,6 @@ class ForgetRequest:
     quiet: bool = False
 
 
-class _Named(NamedTuple):
-    """Who is tested: persons of the corpus with notes in an arm."""
-
-    ids: Sequence[str]
-    earlier: int
-
-
 def forget(request: ForgetRequest) -> Certificate:
     """Fulfil a request, or go on with one; the certificate (PHI) lies under `request.out`, and is returned.
 
@@ -241,31 +212,34 @@ def forget(request: ForgetRequest) -> Certificate:
         if not has_evidence(require_finished_run(request.before)):
             raise BadInputError(f"the evidence of {request.before.name} was purged; leave --before out")
     entered = enter_request(request.out, own, request.register, trigger=request.trigger)
-    named = _find_named(own, entered, inputs.corpus, progress)
-    if named.ids != _read_named(request.out) and (request.out / MODEL).is_dir():
+    named, earlier = _find_named(own, entered, inputs.corpus, progress)
+    named_file, listing = request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named)
+    if (request.out / MODEL).is_dir() and (
+        not named_file.is_file() or named_file.read_text(encoding="utf-8") != listing
+    ):
         raise UsageError(
             f"patients asked to be forgotten after the model in {request.out.name} was trained, which may have learned "
             "them; give another --out, and the next model leaves all of them out"
         )
-    write_atomically(request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named.ids))
-    if isinstance(request.new, TrainedHere) and not {*inputs.corpus.patient_ids("train")} - {*named.ids}:
+    write_atomically(named_file, listing)
+    if isinstance(request.new, TrainedHere) and not {*inputs.corpus.patient_ids("train")} - {*named}:
         raise BadInputError("nobody is left to train on: every patient who was trained on is named, or none was")
-    asked = {"include_patients": request.out / _NAMED_FILE}
+    asked = {"include_patients": named_file}
 
     if request.before is None:
         progress.say("1 of 4: the audit of the model in use")
         run_audit(settings.model_copy(update=asked))
     else:
-        _require_asked(request.before, named.ids)
+        _require_asked(request.before, named)
     is_made = isinstance(request.new, MadeElsewhere)
     progress.say("2 of 4: the new model is given" if is_made else "2 of 4: training again without them")
-    model, record = _make_model(request, inputs.corpus, named.ids, progress)
+    model, record = _make_model(request, inputs.corpus, named, progress)
     progress.say("3 of 4: the audit of the new model")
     run_audit(_settings(request, model, AFTER).model_copy(update=asked))
     progress.say("4 of 4: the certificate")
     pair = open_pair(request.before or request.out / BEFORE, request.out / AFTER, allow_different_corpus=False)
-    given = Given(trigger=request.trigger, training_record=record, earlier=named.earlier)
-    certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named.ids, 0)), given)
+    given = Given(trigger=request.trigger, training_record=record, earlier=earlier)
+    certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named, 0)), given)
     comparison = compare_runs(pair, exact=False, forgetting=certified.published)
     write_comparison(request.out / CERTIFICATE, comparison, certified.certificate)
     return certified.certificate
@@ -306,11 +280,6 @@ def _require_models(request: ForgetRequest, inputs: AuditInputs) -> None:
         )
 
 
-def _read_named(out: Path) -> list[str]:
-    path = out / _NAMED_FILE
-    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
-
-
 def _settings(request: ForgetRequest, model: Path, name: str) -> AuditSettings:
     """Return the settings of one of the two audits."""
     given: dict[str, Any] = {"model": str(model), "corpus": request.corpus, "out": request.out / name}
@@ -324,11 +293,8 @@ def _persons(corpus: Corpus) -> dict[str, str]:
     return {**{one: one for one in (*corpus.patients, *corpus.validation)}, **corpus.people.person_of}
 
 
-def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> _Named:
-    """Return the patients of this request and of all before who are in an arm, and say who is not.
-
-    Raises `BadInputError` where nobody of this request is.
-    """
+def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> tuple[Sequence[str], int]:
+    """Return the patients of this and all earlier requests who are in an arm, and how many the latter are."""
     person_of = _persons(corpus)
     others = dict.fromkeys(person_of[one] for one in entered.others if one in person_of)
     tested = [one for one in own if one in corpus.patients]
@@ -355,7 +321,7 @@ def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: 
         f"request {entered.number}: {counted(len(own), 'patient')}; of other requests {len(earlier):,} more are "
         f"left out and tested again{f', and {gone:,} have no notes in the corpus any more' if gone else ''}"
     )
-    return _Named([*tested, *earlier], len(earlier))
+    return [*tested, *earlier], len(earlier)
 
 
 def _require_asked(before: Path, named: Sequence[str]) -> None:

@@ -142,7 +142,7 @@ def report_lines(root: Path) -> Iterator[str]:
 def null_lines(run: Path, *, seed: int) -> Iterator[str]:
     """Yield how many requests of five patients whom the audited model never saw would "still leak"."""
     evidence = RunEvidence(RunDirectory(run))
-    never_seen = sorted({answer.patient_id for answer in evidence.metrics if answer.arm == "nontrain"})
+    never_seen = sorted(evidence.answers.filter(arm="nontrain")["patient_id"].unique())
     sizes = evidence.chart_tokens
     longest = sorted(never_seen, key=lambda one: -sizes.get(one, 0))[: len(never_seen) // 3]
     for words, drawn_from in (("any", never_seen), ("with the longest charts", longest)):

@@ -14,11 +14,11 @@ from clinaudit.reports.schema.certificate import Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Change, Comparison
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.schema.run_results import LabelSource, RunReport, Status, Verdict
-from clinaudit.reports.tables.comparison import VERDICTS, change_cells, place_text
+from clinaudit.reports.tables.comparison import change_cells, place_text
 from clinaudit.reports.tables.estimates import FORM_TITLES, Table, numbered_tier_title
 from clinaudit.reports.tables.pii_bench import headline, measured_domains, scores_table, weakest_sentence
 from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
-from clinaudit.reports.wording.certificate import FIGURES_READ, MEANINGS, first_screen, verdicts_sentence
+from clinaudit.reports.wording.certificate import FIGURES_READ, VERDICTS, first_screen, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title, join_words
@@ -231,14 +231,14 @@ def _changes(changes: list[Change]) -> str:
 
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
-    word, sign = VERDICTS[forgetting.verdict]
+    words = VERDICTS[forgetting.verdict]
     sides = {"before": forgetting.before, "after": forgetting.after}
     stood_out = "".join(f"; stood out {side}: {number}" for side, number in sides.items() if number is not None)
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
     lines = [
-        f"Named patients: {sign} {word.upper()}",
+        f"Named patients: {words.sign} {words.word.upper()}",
         wrap(f"  Named: {forgetting.named}{stood_out}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
         *(
@@ -252,10 +252,10 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
     """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
-    word, sign = VERDICTS[certificate.verdict]
-    lines = [f"{sign} {word.upper()}"]
+    words = VERDICTS[certificate.verdict]
+    lines = [f"{words.sign} {words.word.upper()}"]
     if not quiet:
-        lines.append(wrap(MEANINGS[certificate.verdict], indent="  "))
+        lines.append(wrap(words.meaning, indent="  "))
         lines += [
             wrap(f"{title}{'' if title.endswith('?') else ':'} {text}", indent="  ")
             for title, text in first_screen(certificate)

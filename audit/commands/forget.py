@@ -1,7 +1,6 @@
 """`clinaudit forget` (docs/forgetting.md). Owns its options and what it prints; does nothing itself."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -93,7 +92,7 @@ def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
     """
     from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
     from clinaudit.audit.runtime.model.adapter import is_adapter
-    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
 
     base_model, new_model, record = (options.pop(name) for name in ("base_model", "new_model", "training_record"))
     scope, epochs, rate, batch, seed = (
@@ -110,8 +109,7 @@ def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
         )
     if record is not None:
         raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
-    plan = replace(
-        DEFAULT_TRAINING,
+    plan = TrainingPlan(
         scope=scope,
         epochs=epochs,
         learning_rate=rate or (_LORA_RATE if scope == "lora" else DEFAULT_TRAINING.learning_rate),

@@ -12,25 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
-from clinaudit.audit.commands.options import (
-    PATH,
-    Command,
-    form_option,
-    not_empty,
-    options_of,
-    take_served,
-    template_option,
-    value_option,
-    warn_of_unread,
-    with_options,
-)
+from clinaudit.audit.commands import options as shared
+from clinaudit.audit.commands.options import PATH, Command, form_option, value_option, with_options
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console import Progress, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
+    from clinaudit.audit.unlearning.benchmark.build import BuildRequest
     from clinaudit.audit.unlearning.benchmark.files import Bench, Keyword
     from clinaudit.audit.unlearning.methods.texts import TrainingPlan
     from clinaudit.audit.unlearning.methods.unlearn import Job
@@ -50,12 +40,9 @@ def unlearn() -> None:
     """
 
 
-_SERVED = "served"
-
-
 def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Command]:
     return click.option(
-        flag, metavar=f"{offline}|served|FILE", default=offline, show_default=True, callback=not_empty, help=who
+        flag, metavar=f"{offline}|served|FILE", default=offline, show_default=True, callback=shared.not_empty, help=who
     )
 
 
@@ -64,9 +51,7 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
 @value_option("--out BENCH", "Directory of the benchmark, new or its own.", required=True)
 @_source_option("--qa", "templates", "Source of the questions: templates, a served model, or a file.")
 @_source_option(
-    "--categories",
-    "notes",
-    "Source of each patient's disease category: the latest note, a served model, or a file.",
+    "--categories", "notes", "Source of each patient's disease category: the latest note, a served model, or a file."
 )
 @value_option(
     "--percent P",
@@ -75,13 +60,9 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
     multiple=True,
     name="percents",
 )
-@value_option(
-    "--request FILE",
-    "File of patient ids, one a line, to be forgotten as one more split.",
-    name="forgotten",
-)
-@template_option()
-@with_options(options_of(ServedModelOptions))
+@value_option("--request FILE", "File of patient ids, one a line, to be forgotten as one more split.", name="forgotten")
+@shared.template_option()
+@with_options(shared.options_of(ServedModelOptions))
 @value_option("--panel FILE", "Three served judges, who check up to 900 categories and 1,000 questions.")
 @value_option("--seed", "Seed of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
@@ -101,55 +82,45 @@ def build(quiet: bool, **options: Any) -> int:
       clinaudit unlearn build corpus/ --out bench/ --qa served --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
     """
-    from clinaudit.audit.unlearning.benchmark.build import build_bench
+    from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
-
-    progress = Progress(quiet=quiet)
-    counts = build_bench(_request(**options), progress, keywords=_keywords(progress))
-    if not quiet:
-        say_of_finished_work(bench_text(counts))
-    return 0
-
-
-def _keywords(progress: Progress) -> "KeywordSource":
-    from clinaudit.audit.unlearning.benchmark.build import KeywordSource
     from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 
-    seeds = load_seeds()
+    progress, seeds, request = Progress(quiet=quiet), load_seeds(), _request(**options)
     parser = EnglishParser(seeds.lexicon)
 
     def read(bench: "Bench") -> "list[Keyword]":
         with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
             return extract_keywords(bench, parser, seeds=seeds, advance=advance)
 
-    return KeywordSource(parser.name, read, seeds.of_patient)
+    counts = build_bench(request, progress, keywords=KeywordSource(parser.name, read, seeds.of_patient))
+    if not quiet:
+        say_of_finished_work(bench_text(counts))
+    return 0
 
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
-    from clinaudit.audit.unlearning.benchmark.build import PERCENTS, BuildRequest
+    from clinaudit.audit.unlearning.benchmark.build import PERCENTS, BuildRequest, Source
 
     # The judges of a panel may need them, too.
     approved = options["phi_approved"]
-    served, is_asked = take_served(options), _SERVED in (qa, categories)
+    served, is_asked = shared.take_served(options), "served" in (qa, categories)
     if is_asked and served is None:
         raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
     if served is not None and not is_asked:
         raise UsageError("--served-url and --served-model go with --qa served or --categories served")
-    percents = tuple(sorted(set(options.pop("percents")))) or PERCENTS
+
+    def source(value: str, offline: str) -> Source | Path:
+        return "offline" if value == offline else "served" if value == "served" else Path(value)
+
     return BuildRequest(
-        questions=_source(qa, offline="templates"),
-        categories=_source(categories, offline="notes"),
-        percents=percents,
+        questions=source(qa, "templates"),
+        categories=source(categories, "notes"),
+        percents=tuple(sorted(set(options.pop("percents")))) or PERCENTS,
         served=served,
         approved_hosts=approved,
         **{name: value for name, value in options.items() if value is not None},
     )
-
-
-def _source(value: str, *, offline: str) -> "Source | Path":
-    if value == offline:
-        return "offline"
-    return "served" if value == _SERVED else Path(value)
 
 
 class _Rate(click.FloatRange):
@@ -219,18 +190,14 @@ def run(**options: Any) -> int:
 
     job = _job(**options)
     plan = plan_unlearning(
-        options["method"],
-        seed=options["seed"],
-        scope=options["scope"],
-        training=_training(**options),
+        options["method"], seed=options["seed"], scope=options["scope"], training=_training(**options)
     )
     unlearn(job, job.bench.split(options["forget"]), plan)
-    _done(options["out"])
-    say_of_finished_work(
+    return _done(
+        options["out"],
         f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
-        "without the patients is sure to have forgotten them\n"
+        "without the patients is sure to have forgotten them\n",
     )
-    return 0
 
 
 @unlearn.command()
@@ -256,8 +223,7 @@ def finetune(**options: Any) -> int:
     job, forget = _job(**options), options["forget"]
     plan = replace(_training(**options), scope=options["scope"])
     tune(job, plan, without=None if forget is None else job.bench.split(forget))
-    _done(options["out"])
-    return 0
+    return _done(options["out"])
 
 
 def _training(
@@ -291,10 +257,11 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
     )
 
 
-def _done(out: Path) -> None:
+def _done(out: Path, more: str = "") -> int:
     say_of_finished_work(
-        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n"
+        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n{more}"
     )
+    return 0
 
 
 #: Of both commands, in the order of the help.
@@ -336,15 +303,7 @@ _with_scoring_options = with_options(
     "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.", RATE, default=2e-5
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-def evaluate(
-    models: tuple[str, ...],
-    no_robustness: bool,
-    samples: int,
-    relearning_steps: int,
-    relearning_rate: float,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def evaluate(quiet: bool, no_robustness: bool, samples: int, **options: Any) -> int:
     """Ask models the questions of a benchmark, and score their answers, exact memorization included.
 
     MODEL is a model directory, or NAME=DIR. A model of `clinaudit unlearn finetune` or `run` records whom it was to
@@ -365,10 +324,9 @@ def evaluate(
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model
     from clinaudit.audit.unlearning.evaluation.trials import RelearningPlan, TrialOptions
 
-    places = tuple(parse_model(value) for value in models)
-    trials = TrialOptions(
-        samples=samples, relearning=RelearningPlan(steps=relearning_steps, learning_rate=relearning_rate)
-    )
+    places = tuple(map(parse_model, options.pop("models")))
+    steps, rate = options.pop("relearning_steps"), options.pop("relearning_rate")
+    trials = TrialOptions(samples=samples, relearning=RelearningPlan(steps=steps, learning_rate=rate))
     request = EvaluationRequest(models=places, has_trials=not no_robustness, trials=trials, **options)
     take_libraries_offline()
     say_of_finished_work(evaluation_text(evaluate_models(request, Progress(quiet=quiet))))
@@ -412,6 +370,6 @@ def score(quiet: bool, **options: Any) -> int:
     header = Header(ANSWER_FIELDS)
     evaluation = score_given_answers(request, header=header, progress=Progress(quiet=quiet))
     if not quiet:
-        warn_of_unread(header, request.answers)
+        shared.warn_of_unread(header, request.answers)
         say_of_finished_work(evaluation_text(evaluation))
     return 0

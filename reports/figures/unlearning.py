@@ -1,14 +1,13 @@
 """Figures of an unlearning evaluation: MU and AFE by size as bars, and traces as inline SVG (AMNESIA, Figures 2 to 4).
 
-Of bars, solid ones are of questions trained on, hatched ones of those withheld; the dashed line is the model before
-unlearning. Methods differ in colour and in the shape of their marks, so that none needs its colour. Colours come from
-the style sheet by class; SVG attributes are the fallback for viewers without it. A missing figure is not drawn.
+Methods differ in colour and in the shape of their marks. Colours come from the style sheet by class; SVG attributes are
+the fallback for viewers without it. A missing figure is not drawn.
 """
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from itertools import product
+from typing import Final, NamedTuple
 
 from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Panel, Series, Swatch
 from clinaudit.reports.schema.unlearning import SplitCounts
@@ -27,20 +26,20 @@ _BEFORE: Final = "before"
 #: Of the smallest split; the largest is drawn in full.
 _FAINTEST: Final = 0.35
 _TICKS: Final = (0.0, 0.5, 1.0)
+#: Harmonic mean -> whose answers, and the series whose colour it has.
+_MEANS: Final[Mapping[str, tuple[str, Series]]] = {"mu": ("retain", "never"), "afe": ("forget", "trained")}
 #: Across and up, from 0 to 1, and how opaque.
 _Place = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceKey:
+class TraceKey(NamedTuple):
     """One entry of the key: the mark, drawn, and what it is."""
 
     svg: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(NamedTuple):
     """Drawings that share their marks."""
 
     key: tuple[TraceKey, ...]
@@ -51,46 +50,46 @@ def trade_off_traces(evaluation: Evaluation, use: str) -> Traces:
     """Return MU of retained against AFE of forgotten patients, a panel a level and kind of questions (Figure 3)."""
     styles = _styles(evaluation)
     panels = []
-    for level, splits in evaluation.levels().items():
-        for kind in evaluation.kinds:
-            drawn: list[str] = []
-            for system, style in styles:
-                points = [
-                    (mu, afe, _opacity(place, len(splits)))
-                    for place, split in enumerate(splits)
-                    if (mu := _value(evaluation, split, system, "mu", "retain", kind, use)) is not None
-                    and (afe := _value(evaluation, split, system, "afe", "forget", kind, use)) is not None
-                ]
-                drawn += _trace(points, style)
-            if drawn:
-                title = f"{level}, {kind} questions {USES[use]}"
-                ticks = [(share, f"{share:g}") for share in _TICKS]
-                label = f"{title}: MU against AFE of each model; the numbers stand in the tables below"
-                panels.append(Panel(title, _draw(drawn, ticks, across="MU of retained", up="AFE", label=label)))
+    for (level, splits), kind in product(evaluation.levels().items(), evaluation.kinds):
+        drawn: list[str] = []
+        for system, style in styles:
+            points = []
+            for place, split in enumerate(splits):
+                mu, afe = (
+                    _figure(evaluation, split, system, mean, group, kind, use) for mean, (group, _) in _MEANS.items()
+                )
+                if mu is not None and afe is not None and mu.value is not None and afe.value is not None:
+                    share = 1.0 if len(splits) == 1 else place / (len(splits) - 1)
+                    points.append((mu.value, afe.value, round(_FAINTEST + (1 - _FAINTEST) * share, 2)))
+            drawn += _trace(points, style)
+        if drawn:
+            title = f"{level}, {kind} questions {USES[use]}"
+            ticks = [(share, f"{share:g}") for share in _TICKS]
+            label = f"{title}: MU against AFE of each model; the numbers stand in the tables below"
+            panels.append(Panel(title, _draw(drawn, ticks, across="MU of retained", up="AFE", label=label)))
     return Traces(_key(styles), tuple(panels))
 
 
 def disease_traces(evaluation: Evaluation) -> Traces:
-    """Return MU of questions trained on by size of the split, those with the same disease and others (Figure 4).
-
-    Averaged over factual and reasoning questions; a panel a disease, or a level where no split is of one disease.
-    """
-    styles = _styles(evaluation)
-    levels = evaluation.levels()
+    """Return MU by size of the split, those with the same disease and others (Figure 4); a mean over both kinds."""
+    styles, levels = _styles(evaluation), evaluation.levels()
     diseases = {level: splits for level, splits in levels.items() if splits[0].is_disease} or levels
     panels = []
     for level, splits in diseases.items():
+        across = [(place + 0.5) / len(splits) for place in range(len(splits))]
         drawn: list[str] = []
-        for system, style in styles:
-            for side in ("same", "others"):
-                points = [
-                    ((place + 0.5) / len(splits), sum(values) / len(values), 1.0)
-                    for place, split in enumerate(splits)
-                    if (values := _of_all_kinds(evaluation, split, system, side))
-                ]
-                drawn += _trace(points, style, is_dashed=side == "others")
+        for (system, style), side in product(styles, ("same", "others")):
+            points = []
+            for place, split in zip(across, splits, strict=True):
+                found = [_figure(evaluation, split, system, "mu", side, kind, "train") for kind in evaluation.kinds]
+                values = [figure.value for figure in found if figure is not None]
+                # Of each kind of questions that was asked, or there is no mean of them.
+                known = [value for value in values if value is not None]
+                if known and len(known) == len(values):
+                    points.append((place, sum(known) / len(known), 1.0))
+            drawn += _trace(points, style, is_dashed=side == "others")
         if drawn:
-            ticks = [((place + 0.5) / len(splits), f"{split.percent}%") for place, split in enumerate(splits)]
+            ticks = [(place, f"{split.percent}%") for place, split in zip(across, splits, strict=True)]
             label = f"{level}: MU of retained patients by size of the split; the numbers stand in the tables below"
             panels.append(Panel(level, _draw(drawn, ticks, across="patients forgotten", up="MU", label=label)))
     return Traces(_key(styles), tuple(panels))
@@ -99,28 +98,11 @@ def disease_traces(evaluation: Evaluation) -> Traces:
 def _figure(
     evaluation: Evaluation, split: SplitCounts, system: System | None, mean: str, group: str, kind: str, use: str
 ) -> Figure | None:
-    return (
-        None if system is None else evaluation.find(split.split, system.models.get(split.split), mean, group, kind, use)
-    )
+    model = None if system is None else system.models.get(split.split)
+    return evaluation.find(split.split, model, mean, group, kind, use)
 
 
-def _value(
-    evaluation: Evaluation, split: SplitCounts, system: System, mean: str, group: str, kind: str, use: str
-) -> float | None:
-    figure = _figure(evaluation, split, system, mean, group, kind, use)
-    return None if figure is None else figure.value
-
-
-def _of_all_kinds(evaluation: Evaluation, split: SplitCounts, system: System, side: str) -> list[float]:
-    """Return MU of each kind of questions that was asked; empty where one has none."""
-    asked = [_figure(evaluation, split, system, "mu", side, kind, "train") for kind in evaluation.kinds]
-    values = [figure.value for figure in asked if figure is not None]
-    known = [value for value in values if value is not None]
-    return known if len(known) == len(values) else []
-
-
-@dataclass(frozen=True, slots=True)
-class _Style:
+class _Style(NamedTuple):
     name: str
     shape: str
     colour: str
@@ -128,17 +110,15 @@ class _Style:
 
 def _styles(evaluation: Evaluation) -> list[tuple[System, _Style]]:
     """Return the systems with their marks; of more than there are shapes, shape and colour repeat otherwise."""
-    before = evaluation.before
     styles: list[tuple[System, _Style]] = []
+    place = 0
     for system in evaluation.systems:
-        if system == before:
+        if system == evaluation.before:
             styles.append((system, _Style(_BEFORE, "star", "#1b2733")))
             continue
-        place = len(styles) - (before is not None)
-        turn = (place + place // len(_SHAPES)) % len(_SHAPES)
-        styles.append(
-            (system, _Style(f"trace-{place % len(_COLOURS)}", _SHAPES[turn], _COLOURS[place % len(_COLOURS)]))
-        )
+        shape, colour = (place + place // len(_SHAPES)) % len(_SHAPES), place % len(_COLOURS)
+        styles.append((system, _Style(f"trace-{colour}", _SHAPES[shape], _COLOURS[colour])))
+        place += 1
     return styles
 
 
@@ -147,10 +127,6 @@ def _key(styles: Sequence[tuple[System, _Style]]) -> tuple[TraceKey, ...]:
         TraceKey(f'<svg aria-hidden="true" viewBox="0 0 14 14">{_mark(style, 7, 7, 1.0)}</svg>', system.label)
         for system, style in styles
     )
-
-
-def _opacity(place: int, count: int) -> float:
-    return 1.0 if count == 1 else round(_FAINTEST + (1 - _FAINTEST) * place / (count - 1), 2)
 
 
 def _trace(points: Sequence[_Place], style: _Style, *, is_dashed: bool = False) -> list[str]:
@@ -214,8 +190,8 @@ def _draw(drawn: Sequence[str], ticks: Sequence[tuple[float, str]], *, across: s
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str, *, size: float = 9) -> str:
-    place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"'
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="9"'
     return f'<text class="tick" {place}>{html.escape(words)}</text>'
 
 
@@ -227,8 +203,6 @@ def _y(share: float) -> float:
     return round(_TOP + (1 - min(1.0, max(0.0, share))) * (_HEIGHT - _BOTTOM - _TOP), 1)
 
 
-#: Harmonic mean -> whose answers, and the series whose colour it has.
-_MEANS: Final[Mapping[str, tuple[str, Series]]] = {"mu": ("retain", "never"), "afe": ("forget", "trained")}
 _SWATCHES: Final = (
     Swatch("solid-bar", "questions trained on"),
     Swatch("hatched-bar", "questions withheld"),
@@ -274,11 +248,8 @@ def _cell(evaluation: Evaluation, split: SplitCounts, system: System, mean: str,
         if figure.low is not None and figure.high is not None:
             start = SHARES.place(figure.low)
             marks.append(Mark("chance", start, round(SHARES.place(figure.high) - start, 2)))
-        compared = (
-            None
-            if system == evaluation.before
-            else _figure(evaluation, split, evaluation.before, mean, group, kind, use)
-        )
+        before = None if system == evaluation.before else evaluation.before
+        compared = _figure(evaluation, split, before, mean, group, kind, use)
         if compared is not None and compared.value is not None:
             marks.append(Mark("before", SHARES.place(compared.value)))
         bars.append(Bar(series, tuple(marks), number_text(figure.value)))

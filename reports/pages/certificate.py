@@ -12,32 +12,14 @@ from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.certificate import EXIT_STATUS, Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.record import Record, round_floats
-from clinaudit.reports.tables.comparison import (
-    VERDICTS,
-    change_tables,
-    figures_table,
-    forgetting_table,
-    health_table,
-    identity_table,
-    joint_table,
-    overview_table,
-    price_table,
-    settings_table,
-)
-from clinaudit.reports.wording.certificate import (
-    FIGURES_READ,
-    FOUND_AFTER,
-    MEANINGS,
-    NEXT_STEPS,
-    NOT_SAID,
-    collapse_sentence,
-    figures_sentence,
-    first_screen,
-    joint_sentence,
-    quality_sentence,
-    verdicts_sentence,
-)
+from clinaudit.reports.tables import comparison as tables
+from clinaudit.reports.wording import certificate as wording
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
+
+_STYLE: Final = "page.css"
+_PREDICTED: Final = "Others: with which probability a token of their notes is predicted"
+_ANSWERS: Final = "Do answers still read as before? Noise and silence are no forgetting"
+_UTILITY: Final = "Others trained on: model utility (MU) of answers"
 
 
 def comparison_json(comparison: Record) -> str:
@@ -52,84 +34,68 @@ def render_comparison(comparison: Comparison) -> str:
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
-        style="page.css",
+        style=_STYLE,
         context={
             "comparison": comparison,
             "is_exact": comparison.figures == "exact",
-            "read": FIGURES_READ[comparison.figures],
-            "settings": settings_table(comparison),
-            "verdicts": None if comparison.rules is None else verdicts_sentence(comparison.rules),
+            "read": wording.FIGURES_READ[comparison.figures],
+            "settings": tables.settings_table(comparison),
+            "verdicts": None if comparison.rules is None else wording.verdicts_sentence(comparison.rules),
             "chart": before_and_after_figure(comparison),
-            "changed": change_tables(comparison, direction=(1, -1)),
-            "unmeasured": change_tables(comparison, direction=(None,)),
-            "unchanged": change_tables(comparison, direction=(0,)),
+            "changed": tables.change_tables(comparison, direction=(1, -1)),
+            "unmeasured": tables.change_tables(comparison, direction=(None,)),
+            "unchanged": tables.change_tables(comparison, direction=(0,)),
             "forgetting": forgetting,
-            **(_forgetting_context(forgetting) if forgetting is not None else {}),
+            **({} if forgetting is None else _forgetting_context(forgetting)),
         },
     )
 
 
 def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
     """Return what the page shows of a deletion certificate without names."""
-    verdict = forgetting.verdict
     return {
-        "verdict": VERDICTS[verdict],
-        "meaning": MEANINGS[verdict],
-        "next_step": NEXT_STEPS[verdict],
-        "collapse": collapse_sentence(verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
-        "forgetting_table": forgetting_table(forgetting),
-        "health": health_table(forgetting.health),
+        "verdict": wording.VERDICTS[forgetting.verdict],
+        "collapse": wording.collapse_sentence(
+            forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
+        ),
+        "forgetting_table": tables.forgetting_table(forgetting),
+        "health": tables.health_table(forgetting.health),
     }
-
-
-_STYLE: Final = "page.css"
-_PREDICTED: Final = "Others: with which probability a token of their notes is predicted"
-_ANSWERS: Final = "Do answers still read as before? Noise and silence are no forgetting"
-_UTILITY: Final = "Others trained on: model utility (MU) of answers"
-
-
-def certificate_json(certificate: Certificate) -> str:
-    """Return the text of certificate.json (PHI)."""
-    return comparison_json(certificate)
 
 
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
     certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
-    is_trained_again, bench = certificate.training_record is not None, certificate.bench
+    verdict, quality, bench = certificate.verdict, certificate.forget_quality, certificate.bench
+    is_trained_again = certificate.training_record is not None
     return render_html(
         "certificate.html.j2",
         style=_STYLE,
         context={
-            "verdict": VERDICTS[certificate.verdict],
-            "title": "Deletion certificate"
-            if EXIT_STATUS[certificate.verdict] == 0
-            else "Deletion request: not fulfilled",
-            "meaning": MEANINGS[certificate.verdict],
-            "first": first_screen(certificate),
+            "verdict": wording.VERDICTS[verdict],
+            "title": "Deletion request: not fulfilled" if EXIT_STATUS[verdict] else "Deletion certificate",
+            "first": wording.first_screen(certificate),
             "reasons": certificate.reasons,
-            "identity": identity_table(certificate),
-            "overview": overview_table(certificate.patients),
-            "not_said": NOT_SAID,
-            "joint": joint_table(certificate.joint),
-            "joint_sentence": joint_sentence(certificate.joint),
-            "quality": None if certificate.forget_quality is None else quality_sentence(certificate.forget_quality),
-            "collapse": collapse_sentence(
-                certificate.verdict, certificate.collapsed, is_trained_again=is_trained_again
-            ),
+            "identity": tables.identity_table(certificate),
+            "overview": tables.overview_table(certificate.patients),
+            "not_said": wording.NOT_SAID,
+            "joint": tables.joint_table(certificate.joint),
+            "joint_sentence": wording.joint_sentence(certificate.joint),
+            "quality": None if quality is None else wording.quality_sentence(quality),
+            "collapse": wording.collapse_sentence(verdict, certificate.collapsed, is_trained_again=is_trained_again),
             "is_trained_again": is_trained_again,
-            "health": health_table(certificate.health),
-            "price": price_table(_PREDICTED, certificate.price) if certificate.price else None,
+            "health": tables.health_table(certificate.health),
+            "price": tables.price_table(_PREDICTED, certificate.price) if certificate.price else None,
             "bench": bench,
-            "answers": health_table(bench.health, _ANSWERS) if bench and bench.health else None,
-            "collateral": price_table(_UTILITY, bench.collateral) if bench and bench.collateral else None,
+            "answers": tables.health_table(bench.health, _ANSWERS) if bench and bench.health else None,
+            "collateral": tables.price_table(_UTILITY, bench.collateral) if bench and bench.collateral else None,
             "patients": [
                 {
                     "id": patient.patient_id,
-                    "found": FOUND_AFTER[patient.stands_out_after],
-                    "figures": figures_sentence(patient),
+                    "found": wording.FOUND_AFTER[patient.stands_out_after],
+                    "figures": wording.figures_sentence(patient),
                     "reasons": patient.reasons,
-                    "table": figures_table(patient.figures),
+                    "table": tables.figures_table(patient.figures),
                 }
                 for patient in certificate.patients
             ],

@@ -1,8 +1,7 @@
 """Records of the deletion certificate: by patient (PHI, for `evidence/` alone), and without names (docs/forgetting.md).
 
-Owns their shape, and that of what a benchmark adds. A is the run before, B the one after. The certificate without names
-is a part of `compare.json`. Its counts of patients are words: in a published comparison they follow the rule on small
-cells, in the exact one (PHI) they are plain numbers.
+A is the run before, B the one after. The certificate without names is a part of `compare.json`; its counts of patients
+are words, which in a published comparison follow the rule on small cells.
 """
 
 from typing import Final, Literal
@@ -13,10 +12,7 @@ from clinaudit.reports.schema.record import Estimate, Record
 
 
 class AnswerCheck(Record):
-    """One question of the collapse check of answers: whether a group's still read as those of the model before (A).
-
-    It is of one measure, as documents and pages hold it (docs/unlearning.md). Figures of groups alone: no text, no id.
-    """
+    """One question of the collapse check: whether a group's answers still read as those of the model before (A)."""
 
     #: `forget`, `retain` or `never_trained`.
     group: str
@@ -57,10 +53,10 @@ EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {
 
 
 class HealthCheck(AnswerCheck):
-    """One question of the collapse check (a utility check): whether B still writes as A did.
+    """Whether B still writes as A did, of generations.
 
-    `group` is whose generations: `retained` (trained on, not named) or `controls` (never seen). In what is
-    published `a` and `b` are null also where too few patients stand behind them.
+    `group` is `retained` (trained on, not named) or `controls` (never seen). In what is published `a` and `b` are null
+    also where too few patients stand behind them.
     """
 
     #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
@@ -72,8 +68,7 @@ class Forgetting(Record):
 
     verdict: ForgettingVerdict
     named: str
-    #: Named patients who stood out in A, and who stand out in B, of all; null where 1 to 10 are named, do,
-    #: or do not.
+    #: Named patients who stood out in A, and who stand out in B, of all; null where 1 to 10 are named, do, or do not.
     before: str | None
     after: str | None
     collapsed: bool | None
@@ -87,10 +82,7 @@ class Forgetting(Record):
 
 
 class KeptFigure(Record):
-    """What the models before and after keep of one named patient, by one measure (PHI).
-
-    The largest over all levels of access, or all uses of questions.
-    """
+    """What both models keep of a named patient by one measure, over all levels of access the largest (PHI)."""
 
     measure: str
     before: float | None
@@ -103,10 +95,7 @@ class KeptFigure(Record):
 
 
 class PriceFigure(Record):
-    """What forgetting cost a group of others, the mean of the models before and after.
-
-    Of notes: exp of minus the mean loss on a patient's notes. Of answers: model utility (MU).
-    """
+    """What forgetting cost a group: of notes exp of minus the mean loss, of answers model utility (MU); means."""
 
     #: `retained` (trained on, not named), `controls` (never seen); of retained ones with the disease of a named patient
     #: `same`, and `others`.
@@ -132,13 +121,13 @@ class BenchBlock(Record):
 
 
 class CertifiedModel(Record):
-    """One of the two models."""
+    """One of the two models; each is null where it is not known."""
 
-    #: Of its files, or of the address and name of one that is served; null where only its generations were given.
+    #: Of its files, or of the address and name of one that is served.
     digest: str | None
-    #: As the site calls it; null where it gave no name.
+    #: As the site calls it.
     name: str | None
-    #: Date of its audit (ISO 8601), where the site gave it.
+    #: Date of its audit (ISO 8601).
     audited: str | None
 
 
@@ -153,8 +142,7 @@ class SmallestLeak(Record):
     """The smallest leak that would show in one measure, were it the patient's only one."""
 
     measure: str
-    #: In tokens, identifiers or a share; None: none shows, since too few patients have the
-    #: measure, or a never-seen one stands out more than any share could.
+    #: In tokens, identifiers or a share; None: none shows.
     value: float | None
 
 
@@ -193,8 +181,7 @@ class PatientCertificate(Record):
     """One named patient (PHI)."""
 
     patient_id: str
-    #: Whether the patient is shown to stand out among patients never seen, in A and in B.
-    #: Null where the patient was not in the test, or it could find no leak.
+    #: Whether the patient is shown to stand out, in A and in B; null where the test could not find it.
     stood_out_before: bool | None
     stands_out_after: bool | None
     #: What keeps the request from passing, of this patient.

@@ -14,7 +14,6 @@ from clinaudit.reports.schema.certificate import (
     AnswerCheck,
     Certificate,
     Forgetting,
-    ForgettingVerdict,
     JointDecision,
     KeptFigure,
     PatientCertificate,
@@ -131,13 +130,6 @@ def _figure_text(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
 
 
-VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
-    "never trained on": ("Never trained on, by record, and nothing stands out", "✓"),
-    "forgotten": ("Forgotten", "✓"),
-    "still leaks": ("Still leaks", "✗"),
-    "broken": ("Broken", "✗"),
-    "not shown": ("Not shown", "?"),
-}
 _ARM_WORDS: Final = {
     **SIDE_WORDS,
     "train-nontrain": "trained on minus never seen",

@@ -1,15 +1,13 @@
 """Tables of an unlearning evaluation and of the benchmark behind it, in kind those of AMNESIA.
 
-Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8 to 10, 12 and 13).
-Owns what stands in which column; of the evaluation each is a choice of rows of the figures. A figure that is not there
-is a dash, and its reason stands below the table.
+Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8 to 10, 12 and 13). A
+figure that is not there is a dash, and its reason stands below the table.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from clinaudit.reports.schema.unlearning import BenchCounts, PanelFigures, SplitCounts
+from clinaudit.reports.schema.unlearning import BenchCounts, SplitCounts
 from clinaudit.reports.tables.estimates import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METRICS, NONE, TRIALS, USES, Evaluation, FigureCells, Mark, System
@@ -38,23 +36,17 @@ def _figures_table(
     cells = FigureCells()
     found: list[tuple[str, ...]] = []
     for system in evaluation.measured([split]):
+        model = system.models[split.split]
         for kind, use in rows:
             figures = [
-                (
-                    one,
-                    evaluation.find(
-                        split.split, system.models[split.split], one.metric, one.group, kind, one.use or use
-                    ),
-                )
+                (one, evaluation.find(split.split, model, one.metric, one.group, kind, one.use or use))
                 for one in columns.values()
             ]
             if any(figure is not None for _, figure in figures):
-                label = ", ".join(
-                    (system.label, *(word for word in (kind, USES.get(use, "")) if word not in ("all", "")))
-                )
+                words = (word for word in (kind, USES.get(use, "")) if word not in ("all", ""))
                 patients = max(figure.n for _, figure in figures if figure is not None)
                 texts = (cells.text(one, interval=of.has_interval, signed=of.is_signed) for of, one in figures)
-                found.append((label, f"{patients:,}", *texts))
+                found.append((", ".join((system.label, *words)), f"{patients:,}", *texts))
     return Table(f"{split.title}: {title}", ("Model", "Patients", *columns), tuple(found), cells.note(note))
 
 
@@ -78,21 +70,13 @@ def parts_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
 
 def disease_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
     """Return MU of retained patients by whether a forgotten one has their disease (Figure 4), questions trained on."""
-    rows = [(kind, "train") for kind in evaluation.kinds]
-    groups = {
-        "retained patients with the disease of a forgotten one": "same",
-        "all other retained patients": "others",
-    }
-    return [
-        _figures_table(
-            evaluation,
-            split,
-            title,
-            {"MU": Column("mu", group), "Less that before": Column("mu_change", group, is_signed=True)},
-            rows=rows,
-        )
-        for title, group in groups.items()
-    ]
+    groups = {"retained patients with the disease of a forgotten one": "same", "all other retained patients": "others"}
+    tables = []
+    for title, group in groups.items():
+        columns = {"MU": Column("mu", group), "Less that before": Column("mu_change", group, is_signed=True)}
+        rows = [(kind, "train") for kind in evaluation.kinds]
+        tables.append(_figures_table(evaluation, split, title, columns, rows=rows))
+    return tables
 
 
 #: What the tables are of; the figures have more.
@@ -121,16 +105,14 @@ def trials_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
     return tables
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedCell:
+class MarkedCell(NamedTuple):
     """One cell of a marked table."""
 
     text: str
     mark: Mark = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedTable:
+class MarkedTable(NamedTuple):
     """A table whose lowest and highest cells are marked; each row is its name and its cells."""
 
     caption: str
@@ -174,7 +156,7 @@ def leakage_table(evaluation: Evaluation, level: str, splits: Sequence[SplitCoun
     return MarkedTable(f"{level}: leakage of forgotten patients", columns, tuple(rows), note)
 
 
-_GROUPS: Final[Mapping[str, str]] = {
+_GROUPS: Final = {
     "forget": "forgotten patients",
     "retain": "retained patients",
     "never_trained": "patients never trained on",
@@ -255,26 +237,22 @@ def panel_tables(bench: BenchCounts) -> list[Table]:
                 for verdict in verdicts
             }
             tables.append(_crossed("The majority’s verdict by disease", "Disease", counts))
-        tables.append(_agreement_table(figures, task))
+        first = f"Fleiss’ κ, {_FIRST[figures.task]} against all other verdicts"
+        rows = (
+            *((pair, percent_text(share)) for pair, share in figures.pairs.items()),
+            ("Mean of the pairs", NONE if figures.agreement is None else percent_text(figures.agreement)),
+            (first, NONE if figures.kappa is None else f"{figures.kappa:.3f}"),
+        )
+        note = (
+            "κ is low where almost all items get one verdict, although the judges hardly ever differ: judges who gave"
+            " it blindly would agree nearly as often. It then tells nothing of how well rare faults are found."
+        )
+        tables.append(Table(f"Agreement of the judges on {task}", ("Pair", "Same verdict"), rows, note))
     return tables
 
 
 def _crossed(title: str, head: str, columns: Mapping[str, Mapping[str, str]]) -> Table:
     """Return a table of columns of cells by the names of their rows."""
-    names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
-    rows = tuple(
-        (name[:1].upper() + name[1:], *(cells.get(name, NONE) for cells in columns.values())) for name in names
-    )
-    return Table(title, (head, *columns), rows)
-
-
-def _agreement_table(figures: PanelFigures, task: str) -> Table:
-    rows = [(pair, percent_text(share)) for pair, share in figures.pairs.items()]
-    rows.append(("Mean of the pairs", NONE if figures.agreement is None else percent_text(figures.agreement)))
-    first = f"Fleiss’ κ, {_FIRST[figures.task]} against all other verdicts"
-    rows.append((first, NONE if figures.kappa is None else f"{figures.kappa:.3f}"))
-    note = (
-        "κ is low where almost all items get one verdict, although the judges hardly ever differ: judges who gave it"
-        " blindly would agree nearly as often. It then tells nothing of how well rare faults are found."
-    )
-    return Table(f"Agreement of the judges on {task}", ("Pair", "Same verdict"), tuple(rows), note)
+    names = dict.fromkeys(name for cells in columns.values() for name in cells)
+    rows = ((name[:1].upper() + name[1:], *(cells.get(name, NONE) for cells in columns.values())) for name in names)
+    return Table(title, (head, *columns), tuple(rows))

@@ -1,123 +1,44 @@
 """What the deletion certificate and a comparison of two runs say in sentences (docs/forgetting.md).
 
-Owns the wording, for the pages of both and the terminal: what a verdict means and what to do then, which finding
-decides, what a certificate does not say, which figures a comparison read. Owns also the rule of the comparison's
-conclusion. Knows nothing of how a verdict came about.
+Owns the wording, for the pages of both and the terminal: what a verdict means and what to do then (certificate.toml),
+which finding decides, which figures a comparison read. Owns also the rule of the comparison's conclusion. Knows nothing
+of how a verdict came about.
 """
 
+import tomllib
 from collections.abc import Mapping
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from clinaudit.reports.estimates.intervals import ALPHA
-from clinaudit.reports.schema.certificate import (
-    TRIGGER_WORDS,
-    Certificate,
-    CertifiedModel,
-    ForgetQuality,
-    ForgettingVerdict,
-    JointDecision,
-    PatientCertificate,
-    PriceFigure,
-)
+from clinaudit.reports.schema import certificate as schema
 from clinaudit.reports.schema.comparison import Comparison, FiguresRead, MovedRules
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.wording.figures import row_text
-from clinaudit.reports.wording.names import (
-    HEADLINE_TIER,
-    STATUSES,
-    display_words,
-    join_words,
-    order_tiers,
-    tier_title,
-)
+from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, display_words, join_words, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import counted
 
-MEANINGS: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": (
-        "The new model was trained without the named patients, as its training record says, and gives away no more of"
-        " them than of patients it never saw."
-    ),
-    "forgotten": (
-        "The old model gave some of the named patients away, and no leak of any is found in the new one. Whether their"
-        " notes are out of its weights is not proven."
-    ),
-    "still leaks": "The new model gives away more of at least one named patient than of patients it never saw.",
-    "broken": (
-        "No leak is found, but the new model no longer writes as the old one did, or writes of the named patients as of"
-        " hardly any patient it never saw. That is silence, and no forgetting."
-    ),
-    "not shown": "Something is missing without which nobody can say that the request is fulfilled.",
+_WORDS: Final = tomllib.loads(Path(__file__).with_name("certificate.toml").read_text(encoding="utf-8"))
+
+
+class VerdictWords(NamedTuple):
+    """What is said by the verdict."""
+
+    word: str
+    sign: str
+    meaning: str
+    #: The answer to what a privacy officer asks first.
+    may_be_told: str
+    next_step: str
+    #: Of a comparison.
+    sentence: str
+
+
+VERDICTS: Final[Mapping[schema.ForgettingVerdict, VerdictWords]] = {
+    verdict: VerdictWords(**_WORDS["verdicts"][verdict]) for verdict in schema.EXIT_STATUS
 }
-#: The answer to what a privacy officer asks first.
-MAY_BE_TOLD: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": (
-        "Yes, but only about this model, and once it has replaced the old one: it was never trained on the patient's"
-        " notes."
-    ),
-    "forgotten": (
-        "Only that no leak of them is found in this model, once it has replaced the old one. Not that the notes were"
-        " removed from it."
-    ),
-    "still leaks": "No.",
-    "broken": "No.",
-    "not shown": "No, not yet.",
-}
-NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": (
-        "File the certificate, and replace the old model. Backups, logs and copies of the old model still hold the"
-        " notes."
-    ),
-    "forgotten": (
-        "Replace the old model, and leave the patients out of the next training: this is temporary until then. Backups,"
-        " logs and copies of the old model still hold the notes."
-    ),
-    "still leaks": "Train again without the named patients; then audit and compare again.",
-    "broken": (
-        "Train again without the named patients, or begin again with the old model, more gently. For a model that was"
-        " trained again, give the training record."
-    ),
-    "not shown": "Supply what is missing, as named below; then audit and compare again.",
-}
-#: What a certificate does not say, as docs/forgetting.md lists it: the claim, and what holds instead.
-NOT_SAID: Final = (
-    (
-        "That nothing is left in the weights.",
-        "It speaks of greedy decoding from six kinds of prompt, and of a benchmark's questions where one was given."
-        " Another prompt may get more.",
-    ),
-    (
-        "That the patient's data are gone.",
-        "Corpora, backups, checkpoints, adapters, caches and logs still hold them; so does every copy of the old"
-        " model. The certificate is of one model directory, by its digest.",
-    ),
-    (
-        "That the law is satisfied.",
-        "Why it was asked for is recorded, and decides nothing. Whether the request is honoured, counsel says.",
-    ),
-    ("That the patient never leaked.", "What the old model wrote was written. Whoever read it has it."),
-    (
-        "That nobody else lost by it.",
-        "Others may pay, those with the same disease first. The price is shown, and weighs nothing.",
-    ),
-    (
-        "That nobody can tell who asked.",
-        "A model may be strangely silent about those whom it forgot.",
-    ),
-    (
-        "That it holds of a next model.",
-        "Another seed, another method, or training that goes on is another model. Audit that one.",
-    ),
-    (
-        "That forgotten means no risk.",
-        "It means: over all measures together, no more of the named patients is given away than of patients never seen."
-        " Of five named patients whom a model never saw, one time in twenty somebody is found by chance.",
-    ),
-    (
-        "That every leak would have shown.",
-        "The test finds leaks that are more than patients never seen have. The smallest of them is stated; a"
-        " smaller one passes.",
-    ),
-)
+#: What a certificate does not say: the claim, and what holds instead.
+NOT_SAID: Final = tuple((one["claim"], one["instead"]) for one in _WORDS["not_said"])
 DIGEST_SHOWN: Final = 12
 #: What was found of a patient in the new model.
 FOUND_AFTER: Final = {True: "✗ gives the patient away", False: "no leak found", None: "? not tested"}
@@ -133,27 +54,23 @@ GROUP_WORDS: Final = {
 }
 
 
-def first_screen(certificate: Certificate) -> tuple[tuple[str, str], ...]:
+def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
+    words = VERDICTS[certificate.verdict]
+    why = "" if certificate.trigger is None else f". The site's reason: {schema.TRIGGER_WORDS[certificate.trigger]}"
+    earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
+    named = counted(len(certificate.patients), "patient")
     return (
-        ("The request", request_sentence(certificate)),
-        ("May the patient be told that it is done?", MAY_BE_TOLD[certificate.verdict]),
-        ("What was done", done_sentence(certificate)),
-        ("How sure", sure_sentence(certificate)),
-        ("What it cost others", cost_sentence(certificate)),
-        ("Next", NEXT_STEPS[certificate.verdict]),
+        ("The request", f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."),
+        ("May the patient be told that it is done?", words.may_be_told),
+        ("What was done", _done_sentence(certificate)),
+        ("How sure", _sure_sentence(certificate)),
+        ("What it cost others", _cost_sentence(certificate)),
+        ("Next", words.next_step),
     )
 
 
-def request_sentence(certificate: Certificate) -> str:
-    """Return whose request it is of, why it was made, and of which model."""
-    why = "" if certificate.trigger is None else f". The site's reason: {TRIGGER_WORDS[certificate.trigger]}"
-    earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
-    named = counted(len(certificate.patients), "patient")
-    return f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."
-
-
-def done_sentence(certificate: Certificate) -> str:
+def _done_sentence(certificate: schema.Certificate) -> str:
     """Return what was done: training again, by record, or what can only be an interim measure."""
     if certificate.before.digest is not None and certificate.before.digest == certificate.after.digest:
         return "Nothing: both audits are of the same model. Was the right folder given?"
@@ -172,28 +89,25 @@ def done_sentence(certificate: Certificate) -> str:
     )
 
 
-def sure_sentence(certificate: Certificate) -> str:
-    """Return how sure it is: who is given away by either model, and the smallest leak that would be found."""
+def _sure_sentence(certificate: schema.Certificate) -> str:
+    """Return how sure it is: who is given away by either model, and what a leak must be to be found, by measure."""
     joint, patients = certificate.joint, certificate.patients
     if joint.most_as_large is None or joint.p_value is None:
         return f"Not at all. {joint_sentence(joint)}"
-    before = sum(map(bool, (one.stood_out_before for one in patients)))
-    after = sum(map(bool, (one.stands_out_after for one in patients)))
-    return (
+    before = sum(one.stood_out_before or False for one in patients)
+    after = sum(one.stands_out_after or False for one in patients)
+    said = [
         f"Of {counted(len(patients), 'patient')} the old model gives {before:,} away and the new one {after:,},"
-        f" compared with {joint.never_seen:,} never seen. {_smallest_text(joint)}"
-    )
-
-
-def _smallest_text(joint: JointDecision) -> str:
-    """Return what a leak must be to be found, measure by measure."""
+        f" compared with {joint.never_seen:,} never seen."
+    ]
     found = [f"{one.measure}, {number_text(one.value)}" for one in joint.smallest if one.value is not None]
     blind = [one.measure for one in joint.smallest if one.value is None]
-    least = f"A leak in one measure alone is found from: {'; '.join(found)}." if found else ""
-    return f"{least}{f' A leak in this alone is never found: {join_words(blind)}.' if blind else ''}".strip()
+    said += [f"A leak in one measure alone is found from: {'; '.join(found)}."] if found else []
+    said += [f"A leak in this alone is never found: {join_words(blind)}."] if blind else []
+    return " ".join(said)
 
 
-def quality_sentence(quality: ForgetQuality) -> str:
+def quality_sentence(quality: schema.ForgetQuality) -> str:
     """Return whether the new model is told apart from the retrained reference."""
     if quality.p_value is None:
         return f"Beside the retrained reference nothing is said: {quality.reason}."
@@ -204,44 +118,36 @@ def quality_sentence(quality: ForgetQuality) -> str:
     )
 
 
-def cost_sentence(certificate: Certificate) -> str:
+def _cost_sentence(certificate: schema.Certificate) -> str:
     """Return what forgetting cost others: how well their notes are predicted, and how good answers on them are."""
     bench = certificate.bench
     asked = {
         "How well the notes of others are predicted, token by token": certificate.price,
         "How good answers on others are": [] if bench is None else bench.collateral or [],
     }
+
+    def share(estimate: Estimate) -> str:
+        return "none" if estimate.value is None else f"{estimate.value:.0%}"
+
+    def say(one: schema.PriceFigure) -> str:
+        change = "no shown change"
+        if one.change.low is not None and one.change.high is not None and not one.change.low <= 0 <= one.change.high:
+            change = "better" if one.change.low > 0 else "worse"
+        return (
+            f"of {one.change.n or 0:,} {GROUP_WORDS.get(one.group, one.group)} {share(one.before)} by the old model,"
+            f" {share(one.after)} by the new one ({change})"
+        )
+
     said = [
-        f"{title}: {'; '.join(map(_price_text, own))}."
+        f"{title}: {'; '.join(map(say, own))}."
         for title, figures in asked.items()
         if (own := [one for one in figures if one.change.n])
     ]
     return " ".join(said) or "Not measured: the audits scored no notes, and no --bench RESULT was given."
 
 
-def _price_text(one: PriceFigure) -> str:
-    return (
-        f"of {one.change.n or 0:,} {GROUP_WORDS.get(one.group, one.group)} {_share_text(one.before)} by the old model,"
-        f" {_share_text(one.after)} by the new one ({_change_words(one.change)})"
-    )
-
-
-def _share_text(estimate: Estimate) -> str:
-    return "none" if estimate.value is None else f"{estimate.value:.0%}"
-
-
-def _change_words(change: Estimate) -> str:
-    """Return whether a change is more than chance, by its interval."""
-    if change.low is None or change.high is None or change.low <= 0 <= change.high:
-        return "no shown change"
-    return "better" if change.low > 0 else "worse"
-
-
-def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool = False) -> str:
-    """Return what came of the collapse check, and what it decides.
-
-    `is_trained_again`: a training record says that the new model was not made to forget.
-    """
+def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool) -> str:
+    """Return what came of the collapse check, and what it decides; nothing where the new model was trained again."""
     if collapsed and is_trained_again:
         return (
             "The collapse check failed, and decides nothing: by its training record, the new model was trained again"
@@ -257,13 +163,13 @@ def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_
     return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
 
 
-def model_text(model: CertifiedModel) -> str:
+def model_text(model: schema.CertifiedModel) -> str:
     """Return which model it is: its name, where the site gave one, and the first digits of its digest."""
     digest = None if model.digest is None else f"digest {model.digest[:DIGEST_SHOWN]}…"
     return ", ".join(part for part in (model.name, digest) if part is not None) or "not recorded"
 
 
-def joint_sentence(joint: JointDecision) -> str:
+def joint_sentence(joint: schema.JointDecision) -> str:
     """Return what the joint test found, or why it can find nothing."""
     if not joint.named:
         return "No named patient could be tested."
@@ -280,7 +186,7 @@ def joint_sentence(joint: JointDecision) -> str:
     return f"The test {before}, and {after}."
 
 
-def figures_sentence(patient: PatientCertificate) -> str:
+def figures_sentence(patient: schema.PatientCertificate) -> str:
     """Return how a patient stands among those never seen."""
     if patient.as_large is None or patient.p_value is None:
         return "The patient was not in the joint test."
@@ -306,13 +212,6 @@ FIGURES_READ: Final[dict[FiguresRead, str]] = {
         " patients whom both runs asked, all else as if the patients were others. PHI: do not pass on."
     ),
 }
-VERDICT_SENTENCES: Final[dict[ForgettingVerdict, str]] = {
-    "never trained on": "Run B's model was never trained on the named patients, by its record, and none stands out.",
-    "forgotten": "The named patients are shown to be forgotten.",
-    "still leaks": "Named patients still leak.",
-    "broken": "Run B no longer writes as run A did: it is broken, which is no forgetting.",
-    "not shown": "It is not shown that the named patients are forgotten.",
-}
 _AMOUNTS: Final = {-1: "less", 1: "more"}
 #: Diagnoses that became harder to tell, and tiers, are counted where they are more; the others are always named.
 _MOST_NAMED: Final = 2
@@ -336,7 +235,7 @@ def conclusion_sentence(comparison: Comparison) -> str:
     """
     sentence = f"{_text_clause(comparison)}; {_diagnosis_clause(comparison)}."
     forgetting = comparison.forgetting
-    return sentence if forgetting is None else f"{VERDICT_SENTENCES[forgetting.verdict]} {sentence}"
+    return sentence if forgetting is None else f"{VERDICTS[forgetting.verdict].sentence} {sentence}"
 
 
 def _text_clause(comparison: Comparison) -> str:
@@ -374,7 +273,10 @@ def _diagnosis_clause(comparison: Comparison) -> str:
         also = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
         return f"by AUROC over all patients {named} became easier to tell{f', and {also} harder' if also else ''}"
     if harder:
-        which = _count_or_name({diagnosis: signs[diagnosis] for diagnosis in harder}, len(signs))
+        which = f"{'all' if len(harder) == len(signs) else f'{len(harder)} of'} {len(signs)} diagnoses"
+        which = f"{which}, each at one level of access or more,"
+        if len(harder) <= _MOST_NAMED:
+            which = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
         return (
             f"by AUROC over all patients {which} became harder to tell, and no diagnosis is shown to have become easier"
         )
@@ -387,10 +289,3 @@ def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str
     if len(tiers) > _MOST_NAMED:
         return f"{display_words(diagnosis)} (at {len(tiers)} of {len(signs)} levels of access)"
     return f"{display_words(diagnosis)} (at {join_words([f'“{tier_title(tier)}”' for tier in tiers])})"
-
-
-def _count_or_name(harder: Mapping[str, Mapping[str, int]], measured: int) -> str:
-    if len(harder) <= _MOST_NAMED:
-        return join_words([_with_tiers(diagnosis, signs, -1) for diagnosis, signs in harder.items()])
-    which = f"{'all' if len(harder) == measured else f'{len(harder)} of'} {measured} diagnoses"
-    return f"{which}, each at one level of access or more,"

@@ -1,7 +1,4 @@
-"""An unlearning evaluation as its page reads it, and its words: names, what a row is, missing figures.
-
-A method is one row over all splits, although each of its models was made for one of them.
-"""
+"""An unlearning evaluation as its page reads it, and its words: a method is one row over all splits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +45,7 @@ NONE: Final = "–"
 #: Nobody of a group was asked about, or nobody was asked.
 NO_ANSWERS: Final = "no such answers"
 _NOT_MEASURED: Final = "not measured"
-_FIXED_LABELS: Final[Mapping[ModelKind, str]] = {
-    "baseline": "Before unlearning",
-    "retrained": "Retrained without them",
-}
+_FIXED_LABELS: Final[Mapping[ModelKind, str]] = {"baseline": "Before unlearning", "retrained": "Retrained without them"}
 
 
 class Figure(NamedTuple):
@@ -65,19 +59,13 @@ class Figure(NamedTuple):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """What one row of a table and one trace of a figure is."""
 
     label: str
     kind: ModelKind
     #: Split's name -> the model that was measured on it.
     models: Mapping[str, str]
-
-    @property
-    def was_to_forget(self) -> bool:
-        """Whether it is to have forgotten somebody: no reference, and nothing that is compared with."""
-        return self.kind in ("unlearned", "foreign")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +102,8 @@ class Evaluation:
             # A second model of a method and split is another choice of its parameters: each gets a row of its own.
             for name, own in measured.items():
                 found.append(System(f"{label} ({name})" if label else name, kind, dict.fromkeys(own, name)))
-        return sorted(found, key=self._rank)
-
-    def _rank(self, system: System) -> tuple[bool, int, str]:
-        return self.record.before not in system.models.values(), MODEL_KINDS.index(system.kind), system.label
+        before = self.record.before
+        return sorted(found, key=lambda it: (before not in it.models.values(), MODEL_KINDS.index(it.kind), it.label))
 
     @cached_property
     def before(self) -> System | None:
@@ -143,7 +129,8 @@ class Evaluation:
         for system in self.systems:
             model = system.models.get(split)
             figure = self.find(split, model, "ls", "forget", kind, "train")
-            if model and system.was_to_forget and model != self.record.before and figure and figure.value is not None:
+            was_to_forget = system.kind in ("unlearned", "foreign") and model != self.record.before
+            if model and was_to_forget and figure and figure.value is not None:
                 values[model] = figure.value
         low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
         marks: dict[float, Mark] = {} if low == high else {low: "lowest", high: "highest"}
@@ -163,15 +150,11 @@ class FigureCells:
     def text(self, figure: Figure | None, *, interval: bool = True, share: bool = False, signed: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
         if figure is None or figure.value is None:
-            return self.none(NO_ANSWERS if figure is None else figure.reason)
+            self._reasons[(NO_ANSWERS if figure is None else figure.reason) or _NOT_MEASURED] = None
+            return NONE
         if figure.reason:
             self._reasons[figure.reason] = None
         return figure_text(figure, interval=interval, share=share, signed=signed)
-
-    def none(self, reason: str | None) -> str:
-        """Return a dash, and keep its reason."""
-        self._reasons[reason or _NOT_MEASURED] = None
-        return NONE
 
     def note(self, first: str = "") -> str:
         """Return the sentences below the table."""

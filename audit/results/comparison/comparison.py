@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.run.manifest import is_run
 from clinaudit.audit.statistics.estimates import difference_row
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import METRICS, Estimates, Row
-from clinaudit.reports.pages.certificate import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.certificate import Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Change, Comparison, MovedRules
 from clinaudit.reports.schema.identity import read_identity
@@ -141,7 +141,7 @@ def write_comparison(out: Path, comparison: Comparison, certificate: Certificate
     if is_exact or certificate is not None:
         make_private_directory(evidence)
     if certificate is not None:
-        write_atomically(evidence / CERTIFICATE, certificate_json(certificate))
+        write_atomically(evidence / CERTIFICATE, comparison_json(certificate))
         write_atomically(evidence / CERTIFICATE_PAGE, render_certificate(certificate))
     place = evidence if is_exact else out
     write_atomically(place / PAGE, render_comparison(comparison))

@@ -18,25 +18,11 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settl
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.unlearning.benchmark.categories import (
-    Assigned,
-    categories_of_file,
-    categories_of_model,
-    name_of,
-    read_given_categories,
-    taxonomy,
-)
+from clinaudit.audit.unlearning.benchmark import categories as diseases
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
-from clinaudit.audit.unlearning.benchmark.files import (
-    Bench,
-    BenchPatient,
-    Keyword,
-    Question,
-    QuestionOrigin,
-    Split,
-    write_bench,
-)
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyword, Question, Split, write_bench
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
+from clinaudit.audit.unlearning.benchmark.questions import sources
 from clinaudit.audit.unlearning.benchmark.questions.selection import (
     Terms,
     address_reader,
@@ -44,21 +30,13 @@ from clinaudit.audit.unlearning.benchmark.questions.selection import (
     question_row,
     shared_holdouts,
 )
-from clinaudit.audit.unlearning.benchmark.questions.sources import (
-    Asking,
-    Choose,
-    choose_by_templates,
-    choose_given,
-    choose_written,
-    read_given_questions,
-)
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.reports.schema.unlearning import BenchCounts
-from clinaudit.templates.profile import load_profile, locate_profile
+from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Table 5.
 PERCENTS: Final = (5, 10, 15, 20, 25)
@@ -72,36 +50,43 @@ def split_patients(
 ) -> tuple[list[Split], dict[str, list[int]]]:
     """Return all splits of the patients, random ones first, and the percentages of `categories` that are unavailable.
 
-    One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's
+    One seeded permutation of the patients gives all of them: a random split forgets the first m of it, a category's
     split the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one
-    size, and every patient of a category whom a random split forgets is forgotten in the category's split of that
-    percentage: such patients come first in the category's order, and are m at most.
-
-    What is unavailable is by the category and the reason. `category_of` holds the patients trained on. The result
-    depends on their ids, their categories and the seed alone.
+    size, and whom of a category a random split forgets, the category's split of that percentage forgets too. What is
+    unavailable is by the category and the reason. `category_of` holds the patients trained on; the result depends on
+    their ids, their categories and the seed alone.
     """
     order = sorted(category_of)
     # Not Python's own hash: it differs from process to process.
     random.Random(f"clinaudit unlearning splits {seed}").shuffle(order)
-    splits = [_split(order, None, percent, order) for percent in percents if _size(order, percent)]
+    # Patients that a percentage forgets, a half rounded up.
+    sizes = {percent: (percent * len(order) + 50) // 100 for percent in percents}
+
+    def split(category: str | None, percent: int, candidates: Sequence[str]) -> Split:
+        forget = tuple(candidates[: sizes[percent]])
+        chosen = set(forget)
+        retain = tuple(one for one in order if one not in chosen)
+        return Split("random" if category is None else "category", category, percent, forget, retain)
+
+    splits = [split(None, percent, order) for percent, size in sizes.items() if size]
     missing: dict[str, list[int]] = {}
     for category in categories:
         of_category = [patient_id for patient_id in order if category_of[patient_id] == category]
-        for percent in percents:
-            size = _size(order, percent)
+        for percent, size in sizes.items():
             if size and len(of_category) >= size + FEWEST_RETAINED:
-                splits.append(_split(order, category, percent, of_category))
+                splits.append(split(category, percent, of_category))
             elif of_category:
-                reason = f"{name_of(category)}: {_why_not(len(of_category), size)}"
-                missing.setdefault(reason, []).append(percent)
+                why = f"it would retain fewer than {FEWEST_RETAINED} patients of the category"
+                if not size:
+                    why = "the percentage of so few patients is none"
+                elif len(of_category) < size:
+                    why = "fewer patients have the category than the split forgets"
+                missing.setdefault(f"{diseases.name_of(category)}: {why}", []).append(percent)
     return splits, missing
 
 
 def split_request(named: Collection[str], trained: Collection[str]) -> Split:
-    """Return the split that forgets the patients `named`, who must be among those `trained` on [choice].
-
-    Raises `ValueError` where one is not, or where nobody would be retained.
-    """
+    """Return the split that forgets the `named`; raises `ValueError` unless they are some of those `trained` on."""
     forget = sorted(named)
     retain = tuple(sorted(set(trained).difference(named)))
     if not set(named) <= set(trained) or not retain:
@@ -110,31 +95,8 @@ def split_request(named: Collection[str], trained: Collection[str]) -> Split:
     return Split("request", None, percent, tuple(forget), retain)
 
 
-def _split(order: Sequence[str], category: str | None, percent: int, candidates: Sequence[str]) -> Split:
-    forget = candidates[: _size(order, percent)]
-    chosen = set(forget)
-    retain = tuple(patient_id for patient_id in order if patient_id not in chosen)
-    return Split("random" if category is None else "category", category, percent, tuple(forget), retain)
-
-
-def _size(order: Sequence[str], percent: int) -> int:
-    """Patients that a percentage forgets, a half rounded up."""
-    return (percent * len(order) + 50) // 100
-
-
-def _why_not(held: int, size: int) -> str:
-    if not size:
-        return "the percentage of so few patients is none"
-    if held < size:
-        return "fewer patients have the category than the split forgets"
-    return f"it would retain fewer than {FEWEST_RETAINED} patients of the category"
-
-
 #: Where questions or categories come from, unless a file gives them.
 Source = Literal["offline", "served"]
-#: The paper's samples for its panel of judges: 900 titles, 1,000 questions (appendices F and G).
-PANEL_TITLES: Final = 900
-PANEL_QUESTIONS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +115,10 @@ class BuildRequest:
     seed: int = 0
     template: Path | None = None
     served: ServedOptions | None = None
-    #: Names three judges, who check so many categories and questions.
+    #: Names three judges, who check so many categories and questions: the paper's numbers (appendices F and G).
     panel: Path | None = None
-    panel_titles: int = PANEL_TITLES
-    panel_questions: int = PANEL_QUESTIONS
+    panel_titles: int = 900
+    panel_questions: int = 1000
     approved_hosts: Collection[str] = ()
 
 
@@ -200,8 +162,12 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
         with hold_lock(run), open_answer_cache(run) as cache:
             settings = {**_settings(request, corpus), "keywords": keywords.name}
             settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
-            building = _Building(request, corpus, cache, progress, keywords, in_training)
-            bench, counts = building.build(named, settings, run)
+            profile = load_profile(request.template)
+            progress.say("reading charts")
+            reader = ChartReader(corpus, profile)
+            charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
+            building = _Building(request, corpus, profile, charts, cache, progress, keywords)
+            bench, counts = building.build(named, in_training, settings)
             write_bench(request.out, bench, corpus_path=request.corpus)
     return counts
 
@@ -232,49 +198,27 @@ def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _shown(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `bench.json` says of the settings: digests of ids and categories would confirm a guess of them."""
-    given = {name: value for name, value in settings.items() if name != "request"}
-    return {
-        name: "file" if isinstance(value, str) and value.startswith("file ") else value for name, value in given.items()
-    }
-
-
+@dataclass(frozen=True, slots=True)
 class _Building:
     """The charts of a corpus, asked about and categorized from whatever source the request names."""
 
-    def __init__(
-        self,
-        request: BuildRequest,
-        corpus: Corpus,
-        cache: AnswerCache,
-        progress: Progress,
-        keywords: KeywordSource,
-        in_training: Collection[str],
-    ) -> None:
-        self._request = request
-        self._corpus = corpus
-        self._profile = load_profile(request.template)
-        self._cache = cache
-        self._progress = progress
-        self._keywords = keywords
-        self._in_training = in_training
-        progress.say("reading charts")
-        reader = ChartReader(corpus, self._profile)
-        self._charts: dict[str, Chart] = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-        # Before any work: a faulty file is reported at once.
-        self._origin, self._choose = self._question_source()
-        self._given_categories = (
-            read_given_categories(request.categories, corpus.ids) if isinstance(request.categories, Path) else {}
-        )
+    request: BuildRequest
+    corpus: Corpus
+    profile: NoteProfile
+    charts: Mapping[str, Chart]
+    cache: AnswerCache
+    progress: Progress
+    keywords: KeywordSource
 
     def build(
-        self, named: PatientList | None, settings: Mapping[str, Any], run: RunDirectory
+        self, named: PatientList | None, in_training: Collection[str], settings: Mapping[str, Any]
     ) -> tuple[Bench, BenchCounts]:
         """Return the benchmark with its counts; `named` are the patients of a request."""
+        request, counted = self.request, dict[str, Any]()
+        # Before any work: a faulty file is reported at once.
+        choose = self._question_source()
         categories = self._categorize()
-        counted: dict[str, Any] = {}
-        questions, own_keywords = self._ask(categories, counted)
+        questions, own_keywords = self._ask(choose, categories, counted)
         asked = list(dict.fromkeys(question.patient_id for question in questions))
         if named is not None:
             too_few = "too few questions can be asked of this patient; give them with --qa FILE"
@@ -284,26 +228,36 @@ class _Building:
                 patient_id=one,
                 category=categories[one].category,
                 category_source=categories[one].source,
-                title=self._charts[one].title(),
-                is_trained=one in self._in_training,
+                title=self.charts[one].title(),
+                is_trained=one in in_training,
             )
             for one in asked
         ]
         counted["category_sources"] = dict(sorted(Counter(one.category_source for one in patients).items()))
         trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
         splits, counted["splits_unavailable"] = split_patients(
-            trained, categories=list(taxonomy()), seed=self._request.seed, percents=self._request.percents
+            trained, categories=list(diseases.taxonomy()), seed=request.seed, percents=request.percents
         )
         if named is not None:
             splits.append(split_request(named.ids, trained))
-        make = partial(
-            Bench.of, self._corpus, patients=patients, questions=questions, splits=splits, settings=_shown(settings)
-        )
+        # Digests of ids and categories would confirm a guess of them.
+        shown = {
+            name: "file" if str(value).startswith("file ") else value
+            for name, value in settings.items()
+            if name != "request"
+        }
+        make = partial(Bench.of, self.corpus, patients=patients, questions=questions, splits=splits, settings=shown)
         bench = make()
-        if self._request.panel is not None:
-            counted["panel"] = self._judge(bench, self._request.panel, run.evidence)
+        if request.panel is not None:
+            judges = read_judges(request.panel, approved_hosts=request.approved_hosts)
+            models = {name: self._open(judge) for name, judge in judges.items()}
+            sample = draw_sample(
+                bench, titles=request.panel_titles, questions=request.panel_questions, seed=request.seed
+            )
+            evidence = RunDirectory(request.out).evidence
+            counted["panel"] = judge_bench(bench, sample, models, evidence, self.progress)
         # Those that a file gives stand in place of those read.
-        read = [keyword for keyword in self._keywords.read(bench) if keyword.qa_id not in own_keywords]
+        read = [keyword for keyword in self.keywords.read(bench) if keyword.qa_id not in own_keywords]
         given = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in own_keywords.items() for term in terms]
         found = [*read, *given]
         counted["keywords"] = len(found)
@@ -312,31 +266,29 @@ class _Building:
         return make(keywords=found, counts=counts), counts
 
     def _ask(
-        self, categories: Mapping[str, Assigned], counted: dict[str, Any]
+        self, choose: sources.Choose, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
     ) -> tuple[list[Question], dict[str, tuple[str, ...]]]:
-        """Return the questions of all patients, and the terms that a file gives with them, by question.
-
-        What was left out is added to `counted`. Raises `BadInputError` where nobody can be asked about.
-        """
+        """Return all questions, and the terms that a file gives with them, by question; count what is left out."""
         questions: list[Question] = []
         keywords: dict[str, tuple[str, ...]] = {}
         dropped, refused = Counter[str](), Counter[str]()
         counted |= {"questions_that_fit_others": 0, "holdout_questions_told_in_training": 0}
+        source = self.request.questions
+        origin = "given" if isinstance(source, Path) else "templates" if source == "offline" else source
 
         def terms_of(patient: str) -> Terms:
-            texts = [note.text for note in self._charts[patient].notes]
-            return self._keywords.terms(categories[patient].category, texts)
+            return self.keywords.terms(categories[patient].category, self.charts[patient].texts)
 
-        holds_identifier = identifier_check(self._corpus, self._profile, self._progress)
-        asking = Asking(self._charts, holds_identifier, self._request.seed, refused, terms_of)
-        address_of = address_reader(self._corpus, self._profile)
-        for patient_id, chosen in self._choose(asking, self._progress):
+        holds_identifier = identifier_check(self.corpus, self.profile, self.progress)
+        asking = sources.Asking(self.charts, holds_identifier, self.request.seed, refused, terms_of)
+        address_of = address_reader(self.corpus, self.profile)
+        for patient_id, chosen in choose(asking, self.progress):
             if isinstance(chosen, str):
                 dropped[chosen] += 1
                 continue
             address = address_of(patient_id)
             for candidate in chosen:
-                question = question_row(patient_id, candidate, origin=self._origin, address=address)
+                question = question_row(patient_id, candidate, origin=origin, address=address)
                 questions.append(question)
                 if candidate.keywords is not None:
                     keywords[question.qa_id] = candidate.keywords
@@ -354,37 +306,28 @@ class _Building:
         }
         return questions, keywords
 
-    def _categorize(self) -> dict[str, Assigned]:
-        charts = list(self._charts.values())
-        if self._request.categories == "served":
-            return categories_of_model(charts, self._model(), self._progress)
-        return categories_of_file(charts, self._given_categories)
-
-    def _judge(self, bench: Bench, panel: Path, evidence: Path) -> list[Any]:
-        """Ask the panel, write what it says, and return its figures."""
-        request = self._request
-        judges = read_judges(panel, approved_hosts=request.approved_hosts)
-        models = {name: self._open(judge) for name, judge in judges.items()}
-        sample = draw_sample(bench, titles=request.panel_titles, questions=request.panel_questions, seed=request.seed)
-        return judge_bench(bench, sample, models, evidence, self._progress)
-
-    def _question_source(self) -> tuple[QuestionOrigin, Choose]:
-        source = self._request.questions
-        if isinstance(source, Path):
-            return "given", partial(choose_given, read_given_questions(source, self._corpus.ids))
+    def _categorize(self) -> dict[str, diseases.Assigned]:
+        source, charts = self.request.categories, list(self.charts.values())
         if source == "served":
-            return "served", partial(choose_written, self._model())
-        return "templates", choose_by_templates
+            return diseases.categories_of_model(charts, self._model(), self.progress)
+        given = diseases.read_given_categories(source, self.corpus.ids) if isinstance(source, Path) else {}
+        return diseases.categories_of_file(charts, given)
+
+    def _question_source(self) -> sources.Choose:
+        source = self.request.questions
+        if isinstance(source, Path):
+            return partial(sources.choose_given, sources.read_given_questions(source, self.corpus.ids))
+        return partial(sources.choose_written, self._model()) if source == "served" else sources.choose_by_templates
 
     def _model(self) -> AnsweringModel:
-        served = self._request.served
-        if served is None:
+        if self.request.served is None:
             raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
-        return self._open(served)
+        return self._open(self.request.served)
 
     def _open(self, served: ServedOptions) -> AnsweringModel:
+        seed = self.request.seed
         model, access = open_access(served)
-        identity = identity_of(model, kind="unlearning-benchmark", seed=self._request.seed)
+        identity = identity_of(model, kind="unlearning-benchmark", seed=seed)
         # A panel has several endpoints: the model's name says which.
         name = f"the endpoint of {served.model}"
-        return AnsweringModel(model, access, name=name, identity=identity, cache=self._cache, seed=self._request.seed)
+        return AnsweringModel(model, access, name=name, identity=identity, cache=self.cache, seed=seed)

@@ -1,9 +1,8 @@
-"""The disease category of each patient, and the benchmark's taxonomy of them (AMNESIA, 3.1, B.1).
+"""The disease category of each patient, and the benchmark's taxonomy of them (AMNESIA, 3.1, B.1; taxonomy.toml).
 
 A category comes from the notes (docs/unlearning.md, "Categories"), from a served model, or from a file. A patient whom
 the file leaves out, or of whom the model says nothing usable, is read from the notes, and the source says so. The paper
-asks a language model about each title; the wording of that prompt is ours. Of the taxonomy (names, codes and words, as
-data: taxonomy.toml) owns the order, which breaks ties, and how a code or a text points to a category.
+asks a language model about each title; the wording of that prompt is ours.
 """
 
 import re
@@ -17,15 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.served import question as served
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import (
-    TEXT,
-    FilledForm,
-    Form,
-    Question,
-    break_control_tokens,
-    object_schema,
-)
+from clinaudit.audit.runtime.served.question import TEXT, FilledForm, Form, Question
 from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, COMPLAINT_SECTIONS, Chart, ChartEntry
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
@@ -52,20 +45,20 @@ class Category:
     lexicon: tuple[str, ...]
 
 
-def taxonomy() -> Mapping[str, Category]:
-    """Return the categories by id, in the order that breaks ties."""
-    return _tables()[0]
-
-
 @cache
 def _tables() -> tuple[Mapping[str, Category], tuple[str, ...]]:
     """Return the categories, and the words of diseases that none of them holds."""
     found = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text(encoding="utf-8"))
     elsewhere = tuple(found.pop(OTHER)["lexicon"])
+    lists = ("subcategories", "icd10", "lexicon")
     return {
-        key: Category(key, held["name"], tuple(held["subcategories"]), tuple(held["icd10"]), tuple(held["lexicon"]))
-        for key, held in found.items()
+        key: Category(key, held["name"], *(tuple(held[name]) for name in lists)) for key, held in found.items()
     }, elsewhere
+
+
+def taxonomy() -> Mapping[str, Category]:
+    """Return the categories by id, in the order that breaks ties."""
+    return _tables()[0]
 
 
 def name_of(category: str) -> str:
@@ -76,15 +69,16 @@ def name_of(category: str) -> str:
 def category_of_code(code: str) -> str | None:
     """Return the category of an ICD-10 code such as `e11.9`; None where no category holds it."""
     code = code.upper()
-    holding = (category.id for category in taxonomy().values() if any(_holds(entry, code) for entry in category.icd10))
-    return next(holding, None)
+
+    def is_held(entry: str) -> bool:
+        first, _, last = entry.partition("-")
+        return first <= code[:_BLOCK_CHARS] <= last if last else code.startswith(first)
+
+    return next((category.id for category in taxonomy().values() if any(map(is_held, category.icd10))), None)
 
 
 def categories_of_text(text: str) -> dict[str, int]:
-    """Return for each category that a text names how many of its words the text holds, in the taxonomy's order.
-
-    `other` comes last: diseases that no category holds.
-    """
+    """Return how many words of each category a text holds, of those it names; `other`, of none of them, comes last."""
     lexicons = {category.id: category.lexicon for category in taxonomy().values()} | {OTHER: _tables()[1]}
     found = {
         category: len({match[0].lower() for match in _pattern(lexicon).finditer(text)})
@@ -97,11 +91,6 @@ def ranked(counts: Mapping[str, int]) -> tuple[str, ...]:
     """Return categories by their counts, the largest first, ties in the taxonomy's order."""
     order = [*taxonomy(), OTHER]
     return tuple(sorted(counts, key=lambda category: (-counts[category], order.index(category))))
-
-
-def _holds(entry: str, code: str) -> bool:
-    first, _, last = entry.partition("-")
-    return first <= code[:_BLOCK_CHARS] <= last if last else code.startswith(first)
 
 
 @cache
@@ -140,42 +129,34 @@ class Assigned:
 
 
 def assign_category(chart: Chart) -> Assigned:
-    """Return what the latest note is about, else the one before it: `other` where no note names a disease.
-
-    The first diagnosis of a note that names a category counts, by an ICD-10 code, else by words.
-    A disease of no category is `other`, too.
-    """
+    """Return what the latest note is about, by its first diagnosis that names a category, else the note before it."""
     for note in reversed(chart.notes):
         found = next(_named_in(note), None)
         if found is not None:
             category, source = found
-            return Assigned(category, source if note is chart.latest else f"{source}, an earlier note")
+            return Assigned(category, source if note is chart.notes[-1] else f"{source}, an earlier note")
     return Assigned(OTHER, "none")
 
 
 def _named_in(note: ChartEntry) -> Iterator[tuple[str, str]]:
     """Yield the categories that the entries of a note name, in the order that decides, with the section of each."""
-    assessed = [part.text for part in note.of_sections(ASSESSMENT_SECTIONS)]
-    complained = [part.text for part in note.of_sections(COMPLAINT_SECTIONS)]
-    lines = [line for text in assessed for line in _BETWEEN_DIAGNOSES.split(text)]
+    assessed, complained = (
+        [line for part in note.of_sections(sections) for line in _BETWEEN_DIAGNOSES.split(part.text)]
+        for sections in (ASSESSMENT_SECTIONS, COMPLAINT_SECTIONS)
+    )
+    prose = [line for line in assessed if len(line.split()) > _MOST_WORDS]
     for section, entries in (
         # A diagnosis says what a complaint turned out to be; prose comes last, since it also tells of other diseases.
-        ("assessment", [line for line in lines if len(line.split()) <= _MOST_WORDS]),
-        ("chief complaint", [line for text in complained for line in _BETWEEN_DIAGNOSES.split(text)]),
-        (
-            "assessment",
-            [part for line in lines if len(line.split()) > _MOST_WORDS for part in _SENTENCE_END.split(line)],
-        ),
+        ("assessment", [line for line in assessed if line not in prose]),
+        ("chief complaint", complained),
+        ("assessment", [part for line in prose for part in _SENTENCE_END.split(line)]),
     ):
         for entry in entries:
-            by_code = Counter(filter(None, map(category_of_code, _codes(entry))))
+            codes = {next(filter(None, match.groups())).upper() for match in _CODE.finditer(entry)}
+            by_code = Counter(filter(None, map(category_of_code, codes)))
             categories = ranked(by_code) or ranked(categories_of_text(entry))
             if categories:
                 yield categories[0], f"{section}, {'code' if by_code else 'words'}"
-
-
-def _codes(entry: str) -> set[str]:
-    return {next(filter(None, match.groups())).upper() for match in _CODE.finditer(entry)}
 
 
 SYSTEM: Final = (
@@ -193,7 +174,8 @@ class _Sorted(FilledForm):
 
 @cache
 def _category_form() -> Form[_Sorted]:
-    schema = object_schema(question=TEXT, reason=TEXT, category={"type": "string", "enum": [*taxonomy(), OTHER]})
+    known = {"type": "string", "enum": [*taxonomy(), OTHER]}
+    schema = served.object_schema(question=TEXT, reason=TEXT, category=known)
     return Form("category", SYSTEM, _PROMPT, _Sorted, 256, own_schema=schema)
 
 
@@ -204,7 +186,7 @@ def ask_for_category(title: str) -> Question:
         + (f" (such as {', '.join(category.subcategories)})" if category.subcategories else "")
         for category in taxonomy().values()
     )
-    return _category_form().ask([title], title=break_control_tokens(title), categories=listed)
+    return _category_form().ask([title], title=served.break_control_tokens(title), categories=listed)
 
 
 def read_category(answer: str, title: str) -> tuple[str, str] | str:
@@ -223,8 +205,7 @@ _ROLE: Final = "the categories"
 def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, str]:
     """Return the category of each patient that the file names; `patients` gives whom each id means.
 
-    Raises `BadInputError` listing all problems: patients whom the corpus does not have, categories of no taxonomy of
-    ours, and two categories of one patient.
+    Raises `BadInputError` listing all problems.
     """
     file = find_given_file(path, _ROLE)
     known = {

@@ -1,8 +1,4 @@
-"""A patient's notes cut at the headers of the note template, as categories and questions read them.
-
-Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about; and which
-notes a served model is shown.
-"""
+"""A patient's notes cut at the headers of the note template, as categories and questions read them."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +44,8 @@ class ChartEntry:
 
     def complaint(self) -> str | None:
         """Return the chief complaint, one line of it; None where the note has none."""
-        return next((_line(part.text) for part in self.of_sections(COMPLAINT_SECTIONS)), None)
+        lines = (part.text.splitlines()[0].strip().rstrip(".;,") for part in self.of_sections(COMPLAINT_SECTIONS))
+        return next(lines, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +56,14 @@ class Chart:
     notes: tuple[ChartEntry, ...]
 
     @property
-    def latest(self) -> ChartEntry:
-        """The last note."""
-        return self.notes[-1]
+    def texts(self) -> list[str]:
+        """The texts of the notes."""
+        return [note.text for note in self.notes]
 
     def title(self) -> str:
         """Return chief complaint and assessment of the latest note that has either; empty where none has."""
         for note in reversed(self.notes):
-            wanted = COMPLAINT_SECTIONS | ASSESSMENT_SECTIONS
-            held = [" ".join(part.text.split()) for part in note.of_sections(wanted)]
+            held = [" ".join(part.text.split()) for part in note.of_sections(COMPLAINT_SECTIONS | ASSESSMENT_SECTIONS)]
             if held:
                 return "; ".join(held)[:_TITLE_CHARS]
         return ""
@@ -82,29 +78,19 @@ class ChartReader:
 
     def read(self, patient_id: str) -> Chart:
         """Return the chart of one patient."""
-        notes = tuple(
-            ChartEntry(note.note_id, text, tuple(self._parts(normalize_newlines(text))))
-            for note in self._corpus.notes_of(patient_id)
-            for text in [note.text]
-        )
-        return Chart(patient_id, notes)
+        notes = ((note.note_id, note.text) for note in self._corpus.notes_of(patient_id))
+        return Chart(patient_id, tuple(ChartEntry(note, text, tuple(self._parts(text))) for note, text in notes))
 
     def _parts(self, text: str) -> Iterator[Part]:
+        text = normalize_newlines(text)
         headings = self._reader.read(text).headings
         ends = [*(heading.span_chars.start for heading in headings), len(text)][1:]
         for heading, end in zip(headings, ends, strict=True):
             yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))
 
 
-def _line(text: str) -> str:
-    return text.splitlines()[0].strip().rstrip(".;,")
-
-
 def notes_to_send(texts: Sequence[str], *, facts: Collection[str] = ()) -> list[str]:
-    """Return as many of a patient's notes as there is room for, one at least, in their order.
-
-    Those that hold one of some facts come first, then the latest; a note that is longer by itself is cut at its end.
-    """
+    """Return the notes that there is room for, in their order: those with one of the facts first, then the latest."""
     latest_first = range(len(texts) - 1, -1, -1)
     holding = [place for place in latest_first if any(fact in texts[place] for fact in facts)]
     sent: dict[int, str] = {}

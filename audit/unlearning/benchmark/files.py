@@ -1,15 +1,13 @@
 """An unlearning benchmark as rows and as files: patients, questions, splits, keywords and answers (AMNESIA, section 3).
 
-Owns the fields of the rows and what each means, the shape of the tables, and `bench.json` with what they were made
-from. A benchmark is read whole or not at all: rows and corpus must be those that it was made of. All rows are of
-patients (PHI): they stand under `evidence/`, or in a directory of the user's that is as private as the corpus
-(docs/unlearning.md).
+A benchmark is read whole or not at all: rows and corpus must be those that it was made of. All rows are of patients
+(PHI): they stand under `evidence/` (docs/unlearning.md).
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -170,17 +168,34 @@ class Bench:
         counts: BenchCounts | None = None,
     ) -> Self:
         """Return the benchmark that these rows make of a corpus; `settings` and `counts` are kept as they are."""
-        return cls(
+        made = cls(
             patients=tuple(patients),
             questions=tuple(questions),
             splits=tuple(splits),
             keywords=tuple(keywords),
-            notes=notes_of(corpus, patients),
-            digest=_digest(_tables(patients, questions, splits, keywords)),
+            notes={one.patient_id: tuple(note.text for note in corpus.notes_of(one.patient_id)) for one in patients},
+            digest="",
             corpus_digest=corpus.digest,
-            settings={} if settings is None else settings,
+            settings=settings or {},
             counts=counts,
         )
+        return replace(made, digest=_digest(made.tables()))
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return each table, as `SCHEMAS` describes it."""
+        of_splits = [
+            {**{name: getattr(split, name) for name in _OF_SPLIT}, "patient_id": patient_id, "role": role}
+            for split in self.splits
+            for role in ("forget", "retain")
+            for patient_id in getattr(split, role)
+        ]
+        rows: dict[str, list[dict[str, Any]]] = {
+            "patients": [asdict(patient) for patient in self.patients],
+            "qa": [asdict(question) for question in self.questions],
+            "splits": of_splits,
+            "keywords": [asdict(keyword) for keyword in self.keywords],
+        }
+        return {name: pl.DataFrame(own, schema=SCHEMAS[name]) for name, own in rows.items()}
 
     def split(self, name: str) -> Split:
         """Return a split by its name, such as `random:10`; raises `BadInputError` where there is none."""
@@ -191,36 +206,12 @@ class Bench:
         return found
 
 
-def _tables(
-    patients: Iterable[BenchPatient],
-    questions: Iterable[Question],
-    splits: Iterable[Split],
-    keywords: Iterable[Keyword],
-) -> dict[str, pl.DataFrame]:
-    """Return each table, as `SCHEMAS` describes it."""
-    rows: dict[str, list[Mapping[str, Any]]] = {
-        "patients": [asdict(patient) for patient in patients],
-        "qa": [asdict(question) for question in questions],
-        "splits": [
-            {**{name: getattr(split, name) for name in _OF_SPLIT}, "patient_id": patient_id, "role": role}
-            for split in splits
-            for role in ("forget", "retain")
-            for patient_id in getattr(split, role)
-        ],
-        "keywords": [asdict(keyword) for keyword in keywords],
-    }
-    return {name: pl.DataFrame(own, schema=SCHEMAS[name]) for name, own in rows.items()}
-
-
 def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
-    """Write a benchmark's tables, then `bench.json`; equal rows give equal bytes.
-
-    The caller holds the directory's lock. Without `bench.json` it is no benchmark, so that a stopped write is none.
-    """
+    """Write a benchmark's tables, then `bench.json`, without which it is none; the caller holds the lock."""
     run = RunDirectory(directory)
     run.create()
     (directory / BENCH_FILE).unlink(missing_ok=True)
-    for name, table in _tables(bench.patients, bench.questions, bench.splits, bench.keywords).items():
+    for name, table in bench.tables().items():
         write_frame(run.evidence / f"{name}.parquet", table)
     document = {
         "format": _FORMAT,
@@ -233,15 +224,11 @@ def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
 
 
 def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
-    """Return a benchmark. `corpus` is where the corpus lies now, if elsewhere than when the benchmark was built.
+    """Return a benchmark; `corpus` is where the corpus lies now, if elsewhere than when the benchmark was built.
 
-    Raises `BadInputError` where the directory is no benchmark or the corpus is another, and `IntegrityError` where the
-    tables are damaged.
+    Raises `BadInputError` where there is none or the corpus is another, `IntegrityError` where tables are damaged.
     """
     document = _read_document(directory)
-    damaged = IntegrityError(
-        f"the benchmark {directory.name} is damaged; build it again with `clinaudit unlearn build`"
-    )
     try:
         tables = {
             name: pl.read_parquet(directory / "evidence" / f"{name}.parquet", columns=list(columns))
@@ -250,9 +237,9 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
         counts = BenchCounts.model_validate(document["counts"]) if document["counts"] else None
     except (pl.exceptions.PolarsError, OSError, ValidationError):
         # polars and pydantic quote what they could not read.
-        raise damaged from None
+        raise _damaged(directory) from None
     if _digest(tables) != document["digest"]:
-        raise damaged
+        raise _damaged(directory)
     texts = read_corpus(corpus_place(directory, corpus=corpus))
     if texts.digest != document["corpus"]["digest"]:
         raise BadInputError(
@@ -287,11 +274,6 @@ def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
     return Path(_read_document(directory)["corpus"]["path"]) if corpus is None else corpus
 
 
-def notes_of(corpus: Corpus, patients: Iterable[BenchPatient]) -> dict[str, tuple[str, ...]]:
-    """Return the texts of the notes of each patient, in order of time."""
-    return {one.patient_id: tuple(note.text for note in corpus.notes_of(one.patient_id)) for one in patients}
-
-
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write a frame as Parquet, mode 0600: equal rows give equal bytes."""
     with replacing_by_library(path) as temporary:
@@ -309,10 +291,12 @@ def _read_document(directory: Path) -> Any:
             raise BadInputError(f"{directory.name} was built by another version of clinaudit; {advice}")
         document["corpus"]["path"], document["digest"], document["settings"], document["counts"]
     except (ValueError, TypeError, KeyError):
-        raise IntegrityError(
-            f"the benchmark {directory.name} is damaged; build it again with `clinaudit unlearn build`"
-        ) from None
+        raise _damaged(directory) from None
     return document
+
+
+def _damaged(directory: Path) -> IntegrityError:
+    return IntegrityError(f"the benchmark {directory.name} is damaged; build it again with `clinaudit unlearn build`")
 
 
 def _digest(tables: Mapping[str, pl.DataFrame]) -> str:

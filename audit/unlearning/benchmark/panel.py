@@ -1,9 +1,7 @@
 """The panel of a benchmark: three judges who check categories and questions (AMNESIA, appendices F and G).
 
-Owns the file that names the judges, what is drawn, what they are asked, their verdicts, and how far they agree. Titles
-are drawn in equal parts from the three largest categories, questions one factual and one reasoning one a patient, of
-the training set. The verdicts stand under `evidence/`. A stopped panel goes on: answers are kept. The wording of the
-prompts is ours.
+Titles are drawn in equal parts from the three largest categories, questions one factual and one reasoning one a
+patient, of the training set. A stopped panel goes on: answers are kept. The wording of the prompts is ours.
 """
 
 import hashlib
@@ -12,9 +10,10 @@ import random
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -150,40 +149,38 @@ class _OfQuestion(FilledForm):
     verdict: Literal["valid", "invalid"]
 
 
-def _prompt(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+def _form(name: str, filled: type[_OfTitle | _OfQuestion], prompt: str) -> Form[Any]:
+    return Form(name, SYSTEM, Path(__file__).with_name(prompt).read_text(encoding="utf-8"), filled, 512)
 
 
-_TITLE_FORM: Final = Form("title", SYSTEM, _prompt("panel_title.txt"), _OfTitle, 512)
-_QUESTION_FORM: Final = Form("valid", SYSTEM, _prompt("panel_question.txt"), _OfQuestion, 512)
+_TITLE_FORM: Final = _form("title", _OfTitle, "panel_title.txt")
+_QUESTION_FORM: Final = _form("valid", _OfQuestion, "panel_question.txt")
 #: Verdict and reason.
 Judged = tuple[str, str]
 
 
 def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:
     """Return what a judge is asked of each item, and what reads the answer."""
+
+    def read(answer: str, form: Form[Any], texts: Sequence[str]) -> Judged | str:
+        found = form.read(answer, texts)
+        return found if isinstance(found, str) else (found.verdict, found.reason)
+
+    inquiries: dict[str, Inquiry[Judged]] = {}
     if task == "title":
-        return {item: _of_title(one.title, name_of(one.category)) for item, one in sample.titles.items()}
-    return {item: _of_question(bench.notes[one.patient_id], one) for item, one in sample.questions.items()}
-
-
-def _of_title(title: str, category: str) -> Inquiry[Judged]:
-    texts = [title, category]
-    question = _TITLE_FORM.ask(texts, title=break_control_tokens(title), category=category)
-    return question, lambda answer: _judged(_TITLE_FORM.read(answer, texts))
-
-
-def _of_question(notes: Sequence[str], asked: Question) -> Inquiry[Judged]:
-    # The notes that hold the facts of the question, and as many more as there is room for.
-    sent = notes_to_send(notes, facts=asked.facts)
-    texts = [*sent, asked.question, asked.answer]
-    said = {"asked": break_control_tokens(asked.question), "answer": break_control_tokens(asked.answer)}
-    question = _QUESTION_FORM.ask(texts, notes=Form.fenced(sent, fence_marker(texts)), **said)
-    return question, lambda answer: _judged(_QUESTION_FORM.read(answer, texts))
-
-
-def _judged(read: _OfTitle | _OfQuestion | str) -> Judged | str:
-    return read if isinstance(read, str) else (read.verdict, read.reason)
+        for item, one in sample.titles.items():
+            texts = [one.title, name_of(one.category)]
+            question = _TITLE_FORM.ask(texts, title=break_control_tokens(one.title), category=texts[1])
+            inquiries[item] = question, partial(read, form=_TITLE_FORM, texts=texts)
+        return inquiries
+    for item, asked in sample.questions.items():
+        # The notes that hold the facts of the question, and as many more as there is room for.
+        sent = notes_to_send(bench.notes[asked.patient_id], facts=asked.facts)
+        texts = [*sent, asked.question, asked.answer]
+        said = {"asked": break_control_tokens(asked.question), "answer": break_control_tokens(asked.answer)}
+        question = _QUESTION_FORM.ask(texts, notes=Form.fenced(sent, fence_marker(texts)), **said)
+        inquiries[item] = question, partial(read, form=_QUESTION_FORM, texts=texts)
+    return inquiries
 
 
 #: The reason is in the judge's words, and may quote the notes: PHI.
@@ -193,10 +190,7 @@ PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "rea
 def judge_bench(
     bench: Bench, sample: PanelSample, judges: Mapping[str, AnsweringModel], evidence: Path, progress: Progress
 ) -> list[PanelFigures]:
-    """Ask each judge about the sample, write the verdicts with their reasons (PHI), and return the figures.
-
-    An answer that cannot be used is `unknown`, with the reason.
-    """
+    """Ask each judge, write the verdicts with reasons (PHI), and return the figures; no usable answer: `unknown`."""
     rows: list[tuple[str, ...]] = []
     #: Task -> item -> the verdicts in the order of the judges.
     verdicts: dict[PanelTask, dict[str, list[str]]] = {task: {} for task in PANEL_TASKS}
@@ -229,35 +223,29 @@ def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
 
 def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges: Sequence[str]) -> PanelFigures:
     """Return the agreement on the items of a task; `verdicts` holds those of each item, in the order of the judges."""
-    rows = list(verdicts.values())
-    known = VERDICTS[task]
+    rows, known = list(verdicts.values()), VERDICTS[task]
     together = Counter(majority(task, row) for row in rows)
     pairs = {
         f"{judges[one]} and {judges[other]}": sum(row[one] == row[other] for row in rows) / len(rows)
         for one, other in combinations(range(JUDGES), 2)
         if rows
     }
-    agreement = sum(pairs.values()) / len(pairs) if pairs else None
-    kappa = merged_kappa(task, rows)
+    of_judges = {
+        judge: {verdict: sum(row[place] == verdict for row in rows) for verdict in known}
+        for place, judge in enumerate(judges)
+    }
     return PanelFigures(
         task=task,
         items=len(rows),
-        verdicts={
-            judge: {verdict: sum(row[place] == verdict for row in rows) for verdict in known}
-            for place, judge in enumerate(judges)
-        }
-        | {_MAJORITY: {verdict: together[verdict] for verdict in (*known, NO_MAJORITY[task])}},
+        verdicts=of_judges | {_MAJORITY: {verdict: together[verdict] for verdict in (*known, NO_MAJORITY[task])}},
         pairs=pairs,
-        agreement=agreement,
-        kappa=kappa,
+        agreement=sum(pairs.values()) / len(pairs) if pairs else None,
+        kappa=merged_kappa(task, rows),
     )
 
 
 def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None:
-    """Return Fleiss' kappa (1971) of the task's first verdict against all others; None where it is not defined.
-
-    It is not where there are no items, or all verdicts are alike: chance agreement is 1 then.
-    """
+    """Return Fleiss' kappa (1971) of the task's first verdict against all others; None where all are alike, or none."""
     first = VERDICTS[task][0]
     counts = [(count := row.count(first), JUDGES - count) for row in rows]
     return kappa_of(np.array(counts, dtype=np.int64).reshape(-1, 2))

@@ -12,15 +12,9 @@ from clinaudit.reports.terminal import table_text
 
 
 def count_bench(
-    patients: Sequence[BenchPatient],
-    questions: Sequence[Question],
-    splits: Sequence[Split],
-    **others: Any,
+    patients: Sequence[BenchPatient], questions: Sequence[Question], splits: Sequence[Split], **others: Any
 ) -> BenchCounts:
-    """Return the counts of a benchmark; they are PHI, being exact.
-
-    `others` are what was left out of it, field by field.
-    """
+    """Return the counts of a benchmark (PHI, being exact); `others` are what was left out of it, field by field."""
     category_of = {patient.patient_id: patient.category for patient in patients}
     members, asked = Counter(category_of.values()), Counter(category_of[one.patient_id] for one in questions)
     categories = [

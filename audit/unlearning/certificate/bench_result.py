@@ -1,8 +1,7 @@
 """The answers to a benchmark as a certificate reads them, and what bears on no verdict (docs/forgetting.md).
 
-Owns which model of what `unlearn evaluate` or `unlearn score` wrote is the one after and which the one before, that the
-result is of the audited corpus, and what answers keep of each patient. On no verdict bear what forgetting cost others
-(AMNESIA, Figure 4) and forget quality (open-unlearning). No message quotes what stands in a file, which names patients.
+On no verdict bear what forgetting cost others (AMNESIA, Figure 4) and forget quality (open-unlearning). No message
+quotes what stands in a file, which names patients.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,10 +19,11 @@ from clinaudit.audit.unlearning.benchmark.categories import OTHER
 from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, Pool
 from clinaudit.audit.unlearning.certificate.patient_figures import EvidencePair, RunEvidence
 from clinaudit.audit.unlearning.evaluation.evaluate import CHECKS_FILE, RECORD_FILE
+from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, HARMONIC, measure_groups, pooled
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.reports.schema.certificate import AnswerCheck, ForgetQuality, PriceFigure
+from clinaudit.reports.schema.certificate import AnswerCheck, BenchBlock, ForgetQuality, PriceFigure
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import CHECKS, AnswerGroup, EvaluatedModel, EvaluationRecord, PatientRole
 from clinaudit.templates.text_file import read_text_file
@@ -58,10 +58,9 @@ class BenchResult:
 def read_bench_result(path: Path, *, model: str | None, digest: str | None, corpus_digest: str | None) -> BenchResult:
     """Return what a result says of the model after.
 
-    `path` is the directory that `unlearn evaluate` or `unlearn score` wrote. `model` names the model after; None: the
-    one of the `digest`, or, of answers made elsewhere, the only one. `corpus_digest` is that of the audited corpus.
-    Raises `UsageError` where no model is meant or the one that is named is not there, `BadInputError` for another
-    corpus, and `IntegrityError` for files that are damaged.
+    `model` names it; None: the one of the `digest`, or, of answers made elsewhere, the only one. Raises `UsageError`
+    where no model is meant or the one that is named is not there, `BadInputError` for another corpus than that audited,
+    and `IntegrityError` for files that are damaged.
     """
     name = printable(path.name)
     if not (path / RECORD_FILE).is_file():
@@ -75,19 +74,21 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         raise BadInputError(f"{_ROLE} {name} is of another corpus than the audits; evaluate with a benchmark of theirs")
     after = _find_model(record, model=model, digest=digest, place=name)
     split = after.split if after.split is not None else record.splits[0].split
-    figures, roles = (_table(path / "evidence" / f"{table}.parquet") for table in ("patient_figures", "roles"))
     try:
+        figures, roles = (
+            pl.read_parquet(path / "evidence" / f"{table}.parquet") for table in ("patient_figures", "roles")
+        )
         checks = pl.read_csv(path / CHECKS_FILE, schema=CHECKS).filter(split=split, model=after.name)
         health = [AnswerCheck(**row) for row in checks.drop("split", "model").iter_rows(named=True)]
-        of_split = roles.filter(split=split).select("patient_id", "role", "category")
+        of_split = roles.filter(split=split)
         before = None if record.before in (None, after.name) else figures.filter(model=record.before)
         return BenchResult(
             model=after.name,
             split=split,
             form=record.form,
             seed=record.seed,
-            roles={patient: role for patient, role, _ in of_split.iter_rows()},
-            categories={patient: category for patient, _, category in of_split.iter_rows()},
+            roles=dict(of_split.select("patient_id", "role").iter_rows()),
+            categories=dict(of_split.select("patient_id", "category").iter_rows()),
             after=figures.filter(model=after.name),
             before=before,
             health=tuple(health),
@@ -97,16 +98,13 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
 
 
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
-    if model is not None:
-        found = next((one for one in record.models if one.name == model), None)
-        if found is None:
-            raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
-        return found
-    if all(one.digest is None for one in record.models):
-        if len(record.models) == 1:
-            return record.models[0]
-        raise UsageError(f"{_ROLE} has {len(record.models)} models; which of them is the one of RUN_B? {_NAME_IT}")
-    found = next((one for one in record.models if one.digest == digest), None)
+    if model is None and all(one.digest is None for one in record.models):
+        if len(record.models) > 1:
+            raise UsageError(f"{_ROLE} has {len(record.models)} models; which of them is the one of RUN_B? {_NAME_IT}")
+        return record.models[0]
+    found = next((one for one in record.models if (one.digest == digest if model is None else one.name == model)), None)
+    if found is None and model is not None:
+        raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
     if found is None:
         raise UsageError(
             f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served, {_NAME_IT}"
@@ -114,22 +112,12 @@ def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | No
     return found
 
 
-def _table(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError):
-        raise _damaged(path.name) from None
-
-
 def _damaged(what: str) -> IntegrityError:
     return IntegrityError(f"{what} of --bench is not as clinaudit writes it now; {_AGAIN}")
 
 
 def measure_answers(figures: pl.DataFrame) -> dict[str, float | None]:
-    """Return what answers keep of each patient: 1 - AFE of the use of questions of which most is kept.
-
-    None where the answers of a use have no such figure.
-    """
+    """Return what answers keep of each patient: 1 - AFE of the use of questions of which most is kept; or None."""
     count = pl.col("n").sum()
     means = (
         figures.filter(pl.col("metric").is_in(AFE))
@@ -167,6 +155,18 @@ def lacks_answers(result: BenchResult, patient: str, after: Collection[str]) -> 
     return None if role is not None and patient in after else NOT_ASKED
 
 
+def describe_bench(result: BenchResult, named: Collection[str]) -> BenchBlock:
+    """Return what the answers add to the certificate of the named patients."""
+    return BenchBlock(
+        model=result.model,
+        split=result.split,
+        form=result.form,
+        health=list(result.health),
+        collapsed=has_collapsed(result.health),
+        collateral=measure_collateral(result, named),
+    )
+
+
 _MU: Final = "mu_without_em"
 NO_ANSWERS: Final = "no answer has it"
 NOT_SCORED: Final = "the notes of the named were not scored in both runs"
@@ -175,9 +175,8 @@ NOT_SCORED: Final = "the notes of the named were not scored in both runs"
 def measure_collateral(result: BenchResult, named: Collection[str]) -> list[PriceFigure] | None:
     """Return MU of retained patients, by whether they share a named one's disease; None without a model before.
 
-    MU (AMNESIA, equation 2) is without exact memorization, which nobody sees who is given answers alone.
-
-    The disease is the patient's first category; who has none of the taxonomy shares it with nobody.
+    MU (AMNESIA, equation 2) is without exact memorization, which nobody sees who is given answers alone. Who has no
+    disease of the taxonomy shares it with nobody.
     """
     if result.before is None:
         return None
@@ -188,32 +187,22 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Pric
             groups["same" if result.categories[patient] in diseases else "others"].add(patient)
     parts = pl.col("metric").is_in(HARMONIC[_MU][0])
     before, after = (pooled(of.filter(parts), use="all") for of in (result.before, result.after))
-    measured = [
-        measure_groups(after, groups, split=result.split, before=before, seed=result.seed),
-        measure_groups(before, groups, split=result.split, seed=result.seed),
-    ]
+    now = measure_groups(after, groups, split=result.split, before=before, seed=result.seed)
+    earlier = measure_groups(before, groups, split=result.split, seed=result.seed)
 
     def find(rows: pl.DataFrame, group: str, metric: str) -> Estimate:
         found = rows.filter(group=group, metric=metric).select(list(Estimate.model_fields)).to_dicts()
         return Estimate(**found[0]) if found else Estimate(value=None, n=0, reason=NO_ANSWERS)
 
+    sides = {"before": (earlier, _MU), "after": (now, _MU), "change": (now, f"{_MU}_change")}
     return [
-        PriceFigure(
-            group=group,
-            before=find(measured[1], group, _MU),
-            after=find(measured[0], group, _MU),
-            change=find(measured[0], group, f"{_MU}_change"),
-        )
+        PriceFigure(group=group, **{side: find(rows, group, metric) for side, (rows, metric) in sides.items()})
         for group in groups
     ]
 
 
 def measure_price(evidence: EvidencePair, groups: Mapping[str, Collection[str]]) -> list[PriceFigure]:
-    """Return how well both models predict a token of the notes of each group's patients; empty without scores.
-
-    The price of forgetting is this, and how good answers on others are (docs/forgetting.md). A patient's value is
-    exp(-loss), the loss a mean over the tokens of a note and then over notes.
-    """
+    """Return exp(-loss), a mean over each group's patients, of both models, and the change; empty without scores."""
     losses = [run.losses for run in evidence]
     found = []
     for group, patients in groups.items():
@@ -232,18 +221,14 @@ def measure_forget_quality(after: RunEvidence, reference: RunEvidence, named: Co
     """Return whether losses on the notes of the named tell the model after from one trained again without them.
 
     Kolmogorov and Smirnov's test of two samples over the notes that both scored (Maini et al. 2024, TOFU, arXiv
-    2401.06121, where it is over truth ratios); a large p: not told apart. A reference of one seed is one draw, and a p
-    above 0.05 of few notes shows little.
+    2401.06121, where it is over truth ratios); a large p: not told apart, which of few notes shows little.
     """
     from scipy.stats import ks_2samp
 
-    losses = [
-        {(patient, note): loss for patient, note, loss, _ in run.note_losses.rows() if patient in named}
-        for run in (after, reference)
-    ]
-    shared = sorted(key for key in losses[0].keys() & losses[1].keys() if None not in (losses[0][key], losses[1][key]))
-    if not shared:
+    of_named = pl.col("patient_id").is_in(list(named)) & pl.col("audited").is_not_null()
+    first, second = (run.note_losses.filter(of_named) for run in (after, reference))
+    shared = first.join(second, on=["patient_id", "note_id"])
+    if shared.is_empty():
         return ForgetQuality(notes=0, statistic=None, p_value=None, reason=NOT_SCORED)
-    first, second = ([own[key] for key in shared] for own in losses)
-    found = ks_2samp(first, second)
+    found = ks_2samp(shared["audited"], shared["audited_right"])
     return ForgetQuality(notes=len(shared), statistic=float(found.statistic), p_value=float(found.pvalue))

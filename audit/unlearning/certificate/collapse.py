@@ -1,14 +1,13 @@
 """The collapse check: a degeneration (utility) check of the model after a mitigation (docs/forgetting.md).
 
-A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
-the five questions on the other patients, each against the generations before; and what is measured of each named
-patient's texts, which must not stand out among those of patients never seen. A forgotten patient is one of these: a
-model that was retrained writes of the named as of them, and not as the model before did.
+A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed.
+Others' texts are held against those before; texts on the named must not stand out among those on patients never seen,
+of whom a forgotten patient is one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +15,8 @@ from numpy.typing import NDArray
 from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Pool, run_joint_test
 from clinaudit.audit.unlearning.certificate.patient_figures import WrittenText
-from clinaudit.audit.unlearning.metrics.answer_collapse import (
-    MORE_REPETITION,
-    MORE_SHORT,
-    MOST_SHORT,
-    NO_LESS_THAN_HALF,
-    Limit,
-    at_most,
-    distinct_share,
-    hold,
-    mean_length,
-    mean_of,
-)
+from clinaudit.audit.unlearning.metrics import answer_collapse as limits
+from clinaudit.audit.unlearning.metrics.answer_collapse import distinct_share, mean_length, mean_of
 from clinaudit.reports.schema.certificate import HealthCheck
 
 NO_TEXT: Final = "there are no generations of them in both runs"
@@ -38,8 +27,10 @@ _PAIRS: Final = "pairs of neighbouring tokens that A wrote of others"
 _LOOPS: Final = "generations stopped for repeating themselves"
 #: Token ids are 32-bit: two fit into one 64-bit number.
 _ID_BITS: Final = 32
+#: Pairs of neighbouring token ids (bigrams), each as one number.
 Pairs = NDArray[np.int64]
-Unit = Literal["generations", "tokens"]
+#: Texts as token ids.
+_Runs = Sequence[Sequence[int]]
 
 
 class CheckedTexts(NamedTuple):
@@ -62,7 +53,7 @@ def check_texts(
     *,
     ngram: int,
 ) -> CheckedTexts:
-    """Check the texts of each group against those before, and those on the named against those on the never-seen.
+    """Check each group's texts against those before, and those on the named against those on the never-seen.
 
     `ngram` is the length of a match in tokens.
     """
@@ -70,104 +61,87 @@ def check_texts(
     sizes: dict[str, int] = {}
     health: list[HealthCheck] = []
     for name, members in groups.items():
-        patients = before.keys() & after.keys() & set(members)
-        known = _neighbouring_pairs(_texts(before, before.keys() - patients))
-        first, second = (_texts(run, patients) for run in (before, after))
-        health += _check_group(name, first, second, known, ngram=ngram)
+        patients = sorted(before.keys() & after.keys() & set(members))
+        others = before.keys() - patients
+        known = _neighbouring_pairs(text.token_ids for one in others for text in before[one])
+        sides = [[text for one in patients for text in run[one]] for run in (before, after)]
+        health += _check_group(name, sides, known, ngram=ngram)
         # The three questions of a level of access rest on those who were asked at it.
-        tiers = grouped({(item.tier, item.patient_id) for item in second}, itemgetter(0))
+        tiers = grouped({(item.tier, item.patient_id) for item in sides[1]}, itemgetter(0))
         sizes[name] = min(map(len, tiers.values()), default=0)
-    others = _PairsOfOthers(before)
-    figures = {patient: _figures_of_texts(texts, others.of(patient), ngram) for patient, texts in after.items()}
-    silenced = [
-        one
-        for one in named
-        if one in before and one in after and _is_silent(after[one], ngram) and not _is_silent(before[one], ngram)
-    ]
+    pairs_of_others = _read_pairs_of_others(before)
+    figures: dict[str, dict[str, float | None]] = {}
+    for patient, written in after.items():
+        own = [item.token_ids for item in written]
+        # How far the texts are from being any, larger where farther.
+        kept = {
+            _LENGTH: mean_length(own),
+            _DISTINCT: distinct_share(own, run=ngram),
+            _PAIRS: _known_share(own, pairs_of_others(patient)),
+        }
+        less = {question: None if value is None else -value for question, value in kept.items()}
+        figures[patient] = {_SHORT: mean_of(len(ids) < ngram for ids in own), **less}
+
+    def is_silent(written: Sequence[WrittenText]) -> bool:
+        return all(len(item.token_ids) < ngram for item in written)
+
+    asked = [one for one in named if one in before and one in after]
+    silenced = [one for one in asked if is_silent(after[one]) and not is_silent(before[one])]
     return CheckedTexts(health, sizes, run_joint_test(Pool(figures, never_seen, {}), named), silenced)
 
 
 def _check_group(
-    name: str, before: Sequence[WrittenText], after: Sequence[WrittenText], known: Pairs, *, ngram: int
-) -> list[HealthCheck]:
-    """Return the answers for one group; a question without data is unanswered, which is no pass.
-
-    `known` are the pairs of neighbouring tokens that A wrote of other patients.
-    """
-    runs = [[item.token_ids for item in own] for own in (before, after)]
+    name: str, sides: Sequence[Sequence[WrittenText]], known: Pairs, *, ngram: int
+) -> Iterable[HealthCheck]:
+    """Yield the answers for a group's texts before and after; `known` are the pairs that A wrote of other patients."""
     by_tier = [
         {tier: [item.token_ids for item in asked] for tier, asked in grouped(own, attrgetter("tier")).items()}
-        for own in (before, after)
+        for own in sides
     ]
-    # Question, its unit, A's measure and B's, and the limit.
-    asked: list[tuple[str, Unit, Sequence[float | None], Limit]] = [
-        (_SHORT, "generations", [_short_share(own, ngram) for own in runs], at_most(MORE_SHORT, MOST_SHORT)),
-        (_LENGTH, "tokens", _least_kept(mean_length, *by_tier), NO_LESS_THAN_HALF),
-        (
-            _DISTINCT,
-            "tokens",
-            _least_kept(lambda own: distinct_share(own, run=ngram), *by_tier),
-            NO_LESS_THAN_HALF,
-        ),
-        (_PAIRS, "tokens", _least_kept(lambda own: _known_share(own, known), *by_tier), NO_LESS_THAN_HALF),
-        (
-            _LOOPS,
-            "generations",
-            [mean_of(item.finish_reason == "repetition" for item in own) for own in (before, after)],
-            at_most(MORE_REPETITION),
-        ),
-    ]
-    checks = []
-    for question, unit, (a, b), limit in asked:
-        held = hold(limit, a if after else None, b, nothing_before=NO_TEXT)
-        checks.append(
-            HealthCheck(group=name, question=question, unit=unit, allowed=limit.allowed, a=a, b=b, **held._asdict())
-        )
-    return checks
 
+    def least_kept(measure: Callable[[_Runs], float | None]) -> tuple[float | None, float | None]:
+        # At the level of access at which B keeps the least of A's.
+        before, after = by_tier
+        measured = [(a, measure(after.get(tier, ()))) for tier in sorted(before) if (a := measure(before[tier]))]
+        return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
 
-def _least_kept(
-    measure: Callable[[Sequence[Sequence[int]]], float | None],
-    before: Mapping[str, Sequence[Sequence[int]]],
-    after: Mapping[str, Sequence[Sequence[int]]],
-) -> tuple[float | None, float | None]:
-    """Return A's measure and B's at the level of access at which B keeps the least of A's."""
-    measured = [(a, measure(after.get(tier, ()))) for tier in sorted(before) if (a := measure(before[tier]))]
-    return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
-
-
-def _figures_of_texts(generations: Sequence[WrittenText], known: Pairs, ngram: int) -> dict[str, float | None]:
-    """Return how far one patient's texts are from being any, larger where farther; None where they hold too little."""
-    own = [item.token_ids for item in generations]
-    kept = {
-        _LENGTH: mean_length(own),
-        _DISTINCT: distinct_share(own, run=ngram),
-        _PAIRS: _known_share(own, known),
+    half = limits.NO_LESS_THAN_HALF
+    # Question: A's measure and B's, and the limit.
+    of_tokens = {
+        _LENGTH: (least_kept(mean_length), half),
+        _DISTINCT: (least_kept(lambda own: distinct_share(own, run=ngram)), half),
+        _PAIRS: (least_kept(lambda own: _known_share(own, known)), half),
     }
-    less = {name: None if value is None else -value for name, value in kept.items()}
-    return {_SHORT: _short_share(own, ngram), **less}
+    short, loops = (
+        [mean_of(map(is_so, own)) for own in sides]
+        for is_so in (lambda item: len(item.token_ids) < ngram, lambda item: item.finish_reason == "repetition")
+    )
+    asked = {
+        _SHORT: (short, limits.at_most(limits.MORE_SHORT, limits.MOST_SHORT)),
+        **of_tokens,
+        _LOOPS: (loops, limits.at_most(limits.MORE_REPETITION)),
+    }
+    for question, ((a, b), limit) in asked.items():
+        held = limits.hold(limit, a if sides[1] else None, b, nothing_before=NO_TEXT)
+        yield HealthCheck(
+            group=name,
+            question=question,
+            unit="tokens" if question in of_tokens else "generations",
+            allowed=limit.allowed,
+            a=a,
+            b=b,
+            **held._asdict(),
+        )
 
 
-def _is_silent(generations: Sequence[WrittenText], ngram: int) -> bool:
-    return all(len(item.token_ids) < ngram for item in generations)
-
-
-def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
-    return mean_of(len(ids) < ngram for ids in runs)
-
-
-def _texts(generations: Mapping[str, Sequence[WrittenText]], patients: Collection[str]) -> list[WrittenText]:
-    return [generation for patient in sorted(patients) for generation in generations[patient]]
-
-
-def _known_share(runs: Sequence[Sequence[int]], known: Pairs) -> float | None:
+def _known_share(runs: _Runs, known: Pairs) -> float | None:
     pairs = np.concatenate([_pairs_of(ids) for ids in runs]) if known.size and runs else np.zeros(0, dtype=np.int64)
     return float(np.isin(pairs, known).mean()) if pairs.size else None
 
 
-def _neighbouring_pairs(generations: Iterable[WrittenText]) -> Pairs:
-    """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
-    found = [_pairs_of(generation.token_ids) for generation in generations]
+def _neighbouring_pairs(runs: Iterable[Sequence[int]]) -> Pairs:
+    """Return the distinct pairs of neighbouring token ids of some texts, ascending: `(pairs,)`."""
+    found = list(map(_pairs_of, runs))
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
@@ -177,19 +151,16 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
     return pairs
 
 
-class _PairsOfOthers:
-    """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
+def _read_pairs_of_others(generations: Mapping[str, Sequence[WrittenText]]) -> Callable[[str], Pairs]:
+    """Return what gives the pairs that A wrote of any patient but one."""
+    places = {patient: place for place, patient in enumerate(sorted(generations))}
+    own = [_neighbouring_pairs(text.token_ids for text in generations[patient]) for patient in places]
+    every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)
+    owners = np.repeat(np.arange(len(own)), [pairs.size for pairs in own])
+    pairs, first, patients = np.unique(every, return_index=True, return_counts=True)
 
-    def __init__(self, generations: Mapping[str, Sequence[WrittenText]]) -> None:
-        self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
-        own = [_neighbouring_pairs(generations[patient]) for patient in self._owners]
-        every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)
-        owners = np.repeat(np.arange(len(own)), [pairs.size for pairs in own])
-        self._pairs, first, self._patients = np.unique(every, return_index=True, return_counts=True)
-        self._first_owners = owners[first]
+    def of(patient: str) -> Pairs:
+        others: Pairs = pairs[(patients > 1) | (owners[first] != places.get(patient, -1))]
+        return others
 
-    def of(self, patient_id: str) -> Pairs:
-        """Return the pairs that stand in the generations of any other patient."""
-        owner = self._owners.get(patient_id, -1)
-        pairs: Pairs = self._pairs[(self._patients > 1) | (self._first_owners != owner)]
-        return pairs
+    return of

@@ -1,8 +1,7 @@
 """The deletion certificate: a request before and after, its verdict, and what may be published (docs/forgetting.md).
 
-Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request, the
-certificate without names. The named patients are the forget set of the unlearning literature, the retained ones its
-retain set; controls are held out.
+Read this first. The named patients are the forget set of the unlearning literature, the retained ones its retain set;
+controls are held out.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,43 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, open_pair, read_people
-from clinaudit.audit.unlearning.certificate.bench_result import (
-    BenchResult,
-    add_answers,
-    lacks_answers,
-    measure_answers,
-    measure_collateral,
-    measure_forget_quality,
-    measure_price,
-    read_bench_result,
-)
+from clinaudit.audit.results.comparison.run_pair import RunPair, open_pair, read_people
+from clinaudit.audit.unlearning.certificate import bench_result as answers
+from clinaudit.audit.unlearning.certificate import patient_figures as audits
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Pool, run_joint_tests
-from clinaudit.audit.unlearning.certificate.patient_figures import (
-    AuditFigures,
-    EvidencePair,
-    figure_rows,
-    missing_of,
-    read_audit_figures,
-    read_evidence,
-)
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord, read_training_record
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.priors.corpus.patient import PatientList
-from clinaudit.reports.schema.certificate import (
-    NOT_PUBLISHED,
-    BenchBlock,
-    Certificate,
-    CertifiedModel,
-    Forgetting,
-    ForgettingVerdict,
-    HealthCheck,
-    PatientCertificate,
-    PriceFigure,
-    TrainedAgain,
-    Trigger,
-)
+from clinaudit.reports.schema import certificate as schema
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.wording.figures import count_words, is_hidden
 
@@ -98,13 +69,11 @@ def reasons_of_request(tests: JointTests, *, is_by_record: bool) -> list[str]:
 
 def decide(
     found: Collection[Found], tests: JointTests, reasons: Collection[str], *, is_by_record: bool
-) -> ForgettingVerdict:
+) -> schema.ForgettingVerdict:
     """Return the verdict of the request: the first that holds; `reasons` are those of `reasons_of_request`.
 
-    A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a
-    training record says that it was never made to forget. Where something is missing, nothing is shown. Passing is
-    never by lack of data: the joint test must be able to fail; and without a record it must have failed for the old
-    model, the positive control.
+    A leak that is shown wins. A model that no longer writes as before is broken, unless a training record says that it
+    was never made to forget. Passing is never by lack of data.
     """
     if any(map(tests.after.fails, tests.after.as_large)):
         return "still leaks"
@@ -118,15 +87,18 @@ def decide(
 #: What is weighed beside the two audits, in words.
 ANSWERS: Final = "answers to a benchmark's questions"
 TRAINED_AGAIN: Final = "the training record of the model after"
-_SIDES: Final = ("stood_out_before", "stands_out_after")
 
 
-def exact_forgetting(certificate: Certificate) -> Forgetting:
+def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
     """Return the certificate without names, with its exact counts (PHI)."""
     patients = certificate.patients
     beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
-    before, after = (_share_of([getattr(one, side) for one in patients]) for side in _SIDES)
-    return Forgetting(
+    sides = ([one.stood_out_before for one in patients], [one.stands_out_after for one in patients])
+    # None where the test could find nobody.
+    before, after = (
+        None if all(one is None for one in found) else f"{sum(map(bool, found)):,} of {len(found):,}" for found in sides
+    )
+    return schema.Forgetting(
         verdict=certificate.verdict,
         named=f"{len(patients):,}",
         before=before,
@@ -139,16 +111,16 @@ def exact_forgetting(certificate: Certificate) -> Forgetting:
     )
 
 
-def published_forgetting(certificate: Certificate, group_sizes: Mapping[str, int]) -> Forgetting:
+def published_forgetting(certificate: schema.Certificate, group_sizes: Mapping[str, int]) -> schema.Forgetting:
     """Return what may be published; `group_sizes` are the patients that each health check rests on.
 
-    Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may
-    know how many they are, and a known total gives a small cell away. Of more, a count is published where neither it
-    nor the rest is 1 to 10.
+    Of 1 to 10 named patients that is the verdict alone: who asked for them may know how many they are, and a known
+    total gives a small cell away. Of more, a count is published where neither it nor the rest is 1 to 10.
     """
     exact, named = exact_forgetting(certificate), len(certificate.patients)
     is_few = is_hidden(named)
-    before, after = (sum(map(bool, (getattr(one, side) for one in certificate.patients))) for side in _SIDES)
+    before = sum(one.stood_out_before or False for one in certificate.patients)
+    after = sum(one.stands_out_after or False for one in certificate.patients)
     return exact.model_copy(
         update={
             "named": count_words(named),
@@ -162,23 +134,15 @@ def published_forgetting(certificate: Certificate, group_sizes: Mapping[str, int
     )
 
 
-def _share_of(found: Sequence[bool | None]) -> str | None:
-    """Return how many of those named were found; None where the test could find nobody."""
-    return f"{sum(map(bool, found)):,} of {len(found):,}" if any(one is not None for one in found) else None
-
-
-def _publish_check(check: HealthCheck, patients: int) -> HealthCheck:
-    """Give measured values of text to two digits where more than ten patients stand behind them.
-
-    A share of generations is a function of how many patients have one such generation: it is never given.
-    """
+def _publish_check(check: schema.HealthCheck, patients: int) -> schema.HealthCheck:
+    """Give measures of text to two digits where more than ten stand behind them; a share is a count: it is withheld."""
     if check.unit == "tokens" and patients and not is_hidden(patients):
         values = {name: getattr(check, name) for name in ("a", "b", "limit")}
         return check.model_copy(
             update={name: None if of is None else float(f"{of:.2g}") for name, of in values.items()}
         )
     withheld = check.a is not None or check.b is not None
-    reason = check.reason or (NOT_PUBLISHED if withheld else None)
+    reason = check.reason or (schema.NOT_PUBLISHED if withheld else None)
     return check.model_copy(update={"a": None, "b": None, "limit": None, "reason": reason})
 
 
@@ -187,7 +151,7 @@ class Given:
     """What a site gives beside two runs; every part may be missing."""
 
     #: What the site says of the request; it decides nothing.
-    trigger: Trigger | None = None
+    trigger: schema.Trigger | None = None
     #: File that says whom the model after was trained on: not the named patients.
     training_record: Path | None = None
     #: A result of `unlearn evaluate` or `unlearn score`, and which of its models is that after.
@@ -202,9 +166,9 @@ class Given:
 class Certified(NamedTuple):
     """The certificate by patient (PHI), the same without names, and what of it may be published."""
 
-    certificate: Certificate
-    exact: Forgetting
-    published: Forgetting
+    certificate: schema.Certificate
+    exact: schema.Forgetting
+    published: schema.Forgetting
 
 
 class _Kept(NamedTuple):
@@ -216,10 +180,7 @@ class _Kept(NamedTuple):
 
 
 def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
-    """Certify that the model after forgot the patients of a list; raises `BadInputError` for what cannot be used.
-
-    Without the evidence of both runs nothing is shown but leaks of answers.
-    """
+    """Certify that the model after forgot the listed patients; raises `BadInputError` for what cannot be used."""
     person_of = read_people(pair)
     named = listed.as_people(person_of).ids
     record = bench = quality = texts = None
@@ -227,12 +188,12 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         record = read_training_record(given.training_record, pair, named, person_of)
     if given.bench is not None:
         digests = {"digest": pair.b.model, "corpus_digest": pair.a.corpus}
-        bench = read_bench_result(given.bench, model=given.bench_model, **digests)
+        bench = answers.read_bench_result(given.bench, model=given.bench_model, **digests)
     found = {patient: Found() for patient in named}
-    price: list[PriceFigure] = []
+    price: list[schema.PriceFigure] = []
     kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
     if pair.has_evidence:
-        evidence = read_evidence(pair, included=named)
+        evidence = audits.read_evidence(pair, included=named)
         kept, texts, price = _read_audits(record, pair, evidence, found)
     else:
         for one in found.values():
@@ -240,12 +201,14 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
     if given.retrained is not None:
         reference = open_pair(pair.b.run.root, given.retrained, allow_different_corpus=False)
         if pair.has_evidence:
-            quality = measure_forget_quality(evidence[1], read_evidence(reference, included=named)[1], named)
+            quality = answers.measure_forget_quality(
+                evidence[1], audits.read_evidence(reference, included=named)[1], named
+            )
     if bench is not None:
         kept = _with_answers(kept, bench, found, has_audits=pair.has_evidence)
     is_by_record = record is not None
     tests = run_joint_tests(*kept)
-    rows = {patient: figure_rows(patient, kept.before, kept.after) for patient in kept.asked}
+    rows = {patient: audits.figure_rows(patient, kept.before, kept.after) for patient in kept.asked}
     for patient, one in found.items():
         one.lacking.update(row.reason for row in rows.get(patient, ()) if row.reason is not None)
         if patient in tests.unweighed:
@@ -255,46 +218,41 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         if not rows.get(patient) and not one.lacking:
             one.lacking.add(NOTHING_TELLS)
     reasons = reasons_of_request(tests, is_by_record=is_by_record)
-    p_values = {} if texts is None else {one: texts.named.p_value(one) for one in texts.named.as_large}
     health = [] if texts is None else texts.health
     before, after = tests.before, tests.after
-    certificate = Certificate(
+    models = [
+        schema.CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
+        for run in (pair.a, pair.b)
+        for identity in [read_identity(run.record)]
+    ]
+    certificate = schema.Certificate(
         verdict=decide(list(found.values()), tests, reasons, is_by_record=is_by_record),
         reasons=reasons,
-        before=_model_of(pair.a),
-        after=_model_of(pair.b),
+        before=models[0],
+        after=models[1],
         trigger=given.trigger,
         earlier=given.earlier,
-        training_record=None if record is None else TrainedAgain(started_from=record.started_from),
+        training_record=None if record is None else schema.TrainedAgain(started_from=record.started_from),
         collapsed=has_collapsed(health),
         joint=tests.joint,
         health=health,
         patients=[
-            PatientCertificate(
+            schema.PatientCertificate(
                 patient_id=patient,
                 stood_out_before=before.finds(patient),
                 stands_out_after=after.finds(patient),
                 reasons=one.reasons,
                 figures=rows.get(patient, []),
                 as_large=after.as_large.get(patient),
-                p_value=after.p_value(patient) if patient in after.as_large else None,
-                p_value_before=before.p_value(patient) if patient in before.as_large else None,
-                p_value_texts=p_values.get(patient),
+                p_value=after.p_value(patient),
+                p_value_before=before.p_value(patient),
+                p_value_texts=None if texts is None else texts.named.p_value(patient),
                 largest=after.largest.get(patient),
             )
             for patient, one in found.items()
         ],
         price=price,
-        bench=None
-        if bench is None
-        else BenchBlock(
-            model=bench.model,
-            split=bench.split,
-            form=bench.form,
-            health=list(bench.health),
-            collapsed=has_collapsed(bench.health),
-            collateral=measure_collateral(bench, found.keys()),
-        ),
+        bench=None if bench is None else answers.describe_bench(bench, found.keys()),
         forget_quality=quality,
     )
     published = published_forgetting(certificate, {} if texts is None else texts.sizes)
@@ -302,11 +260,11 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
 
 
 def _read_audits(
-    record: TrainingRecord | None, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]
-) -> tuple[_Kept, CheckedTexts, list[PriceFigure]]:
+    record: TrainingRecord | None, pair: RunPair, evidence: audits.EvidencePair, found: Mapping[str, Found]
+) -> tuple[_Kept, CheckedTexts, list[schema.PriceFigure]]:
     """Return what both audits show of each patient, and note what they lack, whether texts collapsed, and the price."""
     named = found.keys()
-    before, after = (read_audit_figures(run, named) for run in evidence)
+    before, after = (audits.read_audit_figures(run, named) for run in evidence)
     if record is not None:
         record.require_fitting(after.arms, named)
     probed = [patient for patient in named if patient in before.arms and patient in after.arms]
@@ -314,7 +272,7 @@ def _read_audits(
         if patient not in probed:
             one.lacking.add(NOT_PROBED)
             continue
-        one.lacking |= missing_of(patient, before, after, same_prompts=pair.same_prompts)
+        one.lacking |= audits.missing_of(patient, before, after, same_prompts=pair.same_prompts)
         if before.arms[patient] != "train":
             one.lacking.add(NOT_TRAINED)
         if not pair.same_prompts:
@@ -323,7 +281,7 @@ def _read_audits(
     others = before.arms.keys() - named
     retained = {patient for patient in others if before.arms[patient] == "train"}
     groups = {"retained": retained, "controls": others - retained}
-    pools = [_pool_of(run, named) for run in (before, after)]
+    pools = [run.pool(named) for run in (before, after)]
     texts = check_texts([run.generations for run in evidence], groups, probed, pools[1].never_seen, ngram=pair.b.ngram)
     collapsed = has_collapsed(texts.health)
     for patient in probed:
@@ -341,21 +299,16 @@ def _read_audits(
         patient: {measure: value for measure, value in own.items() if measure in measures}
         for patient, own in pools[0].figures.items()
     }
-    return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts, measure_price(evidence, groups)
+    return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts, answers.measure_price(evidence, groups)
 
 
-def _pool_of(run: AuditFigures, named: Collection[str]) -> Pool:
-    never_seen = {patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named}
-    return Pool(run.figures, never_seen, run.chart_tokens)
-
-
-def _with_answers(kept: _Kept, result: BenchResult, found: Mapping[str, Found], *, has_audits: bool) -> _Kept:
+def _with_answers(kept: _Kept, result: answers.BenchResult, found: Mapping[str, Found], *, has_audits: bool) -> _Kept:
     """Return what is kept with the answers as one measure more, and note whom they say nothing of."""
-    before, after = ({} if of is None else measure_answers(of) for of in (result.before, result.after))
+    before, after = ({} if of is None else answers.measure_answers(of) for of in (result.before, result.after))
     never_trained = {one for one, role in result.roles.items() if role == "never_trained"} - found.keys()
     asked = []
     for patient, one in found.items():
-        lacking = lacks_answers(result, patient, after)
+        lacking = answers.lacks_answers(result, patient, after)
         if lacking is not None:
             one.lacking.add(lacking)
             continue
@@ -366,12 +319,7 @@ def _with_answers(kept: _Kept, result: BenchResult, found: Mapping[str, Found], 
     pools = [kept.before if has_audits else None, kept.after if has_audits else None]
     return _Kept(
         # Without a model before the test of it rests on the audits alone.
-        add_answers(pools[0], before, never_trained) if before else kept.before,
-        add_answers(pools[1], after, never_trained),
+        answers.add_answers(pools[0], before, never_trained) if before else kept.before,
+        answers.add_answers(pools[1], after, never_trained),
         kept.asked if has_audits else asked,
     )
-
-
-def _model_of(run: ComparedRun) -> CertifiedModel:
-    identity = read_identity(run.record)
-    return CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)

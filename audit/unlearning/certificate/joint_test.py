@@ -49,8 +49,7 @@ _NOBODY: Final = "\0"
 def joint_p_value(as_large: int, *, named: int, never_seen: int) -> float:
     """Return the probability that by chance a named patient is above all but so many of the never-seen, or fewer.
 
-    The top `as_large + 1` places of the pool hold none of the named with a probability of
-    C(N + k - as_large - 1, k) / C(N + k, k), since the named are any k of the pool alike.
+    The top `as_large + 1` places of the pool hold none of the named with C(N + k - as_large - 1, k) / C(N + k, k).
     """
     pool = never_seen + named
     choices = comb(pool, named)
@@ -64,10 +63,7 @@ def enough_never_seen(named: int) -> int:
 
 
 def most_as_large(*, named: int, never_seen: int) -> int | None:
-    """Return how many never-seen patients may be as large where one of the named is shown to leak; None where none is.
-
-    That is the power of the test, which is known before any model is asked.
-    """
+    """Return how many never-seen patients may be as large where a named one is shown to leak; None: none is shown."""
     found = None
     for as_large in range(never_seen):
         if joint_p_value(as_large, named=named, never_seen=never_seen) > ALPHA:
@@ -86,13 +82,16 @@ class JointTest:
     #: Named patient -> the measure of its largest excess; None where it has none.
     largest: Mapping[str, str | None]
 
-    def p_value(self, patient: str) -> float:
-        """Return one patient's p-value, adjusted for all that are named (single-step, Westfall and Young 1993)."""
+    def p_value(self, patient: str) -> float | None:
+        """Return the p-value, adjusted for all named (single-step, Westfall and Young 1993); None: not in the test."""
+        if patient not in self.as_large:
+            return None
         return joint_p_value(self.as_large[patient], named=len(self.as_large), never_seen=self.never_seen)
 
     def fails(self, patient: str) -> bool:
         """Whether it is shown at 5%, for all named together, that the patient stands out."""
-        return self.p_value(patient) <= ALPHA
+        p_value = self.p_value(patient)
+        return p_value is not None and p_value <= ALPHA
 
     def finds(self, patient: str) -> bool | None:
         """Whether the patient stands out; None where the patient is not in the test, or it can find nobody."""
@@ -101,7 +100,8 @@ class JointTest:
     @property
     def least_p_value(self) -> float | None:
         """The joint p-value, that of the patient who stands out most; None without a named patient."""
-        return min(map(self.p_value, self.as_large), default=None)
+        least = min(self.as_large, key=lambda one: self.as_large[one], default=None)
+        return None if least is None else self.p_value(least)
 
     @property
     def can_fail(self) -> bool:
@@ -145,6 +145,7 @@ class JointTests:
 def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTests:
     """Test the named patients who are `asked` in both models."""
     test_before, test_after = (run_joint_test(pool, asked) for pool in (before, after))
+    can_fail = test_before.can_fail and test_after.can_fail
     joint = JointDecision(
         named=len(asked),
         never_seen=test_after.never_seen,
@@ -156,24 +157,15 @@ def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTes
         smallest=[
             SmallestLeak(measure=measure, value=_last_shown((before, after), measure, named=len(asked)))
             for measure in MEASURES
-            if test_before.can_fail
-            and test_after.can_fail
-            and any(measure in after.figures.get(one, {}) for one in asked)
+            if can_fail and any(measure in after.figures.get(one, {}) for one in asked)
         ],
     )
-    return JointTests(
-        after=test_after,
-        before=test_before,
-        joint=joint,
-        unweighed=[one for one in asked if is_unweighed(after, asked, one)],
-    )
+    unweighed = [one for one in asked if is_unweighed(after, asked, one)]
+    return JointTests(after=test_after, before=test_before, joint=joint, unweighed=unweighed)
 
 
 def _last_shown(pools: Sequence[Pool], measure: str, *, named: int) -> float | None:
-    """Return the smallest leak in a measure, in the model where it shows last; None where it does not show in one.
-
-    A model counts of whose never-seen patients somebody has the measure: the run before may not have measured it.
-    """
+    """Return the smallest leak in a measure, in the model where it shows last; None where it does not show in one."""
     found = [
         smallest_leak(pool, measure, named=named)
         for pool in pools
@@ -186,10 +178,9 @@ def _last_shown(pools: Sequence[Pool], measure: str, *, named: int) -> float | N
 def run_joint_test(pool: Pool, named: Sequence[str]) -> JointTest:
     """Test the named patients against the never-seen ones, over all figures of both."""
     patients = [*sorted(pool.never_seen), *named]
-    measures = _measures(pool.figures, patients)
+    measures = sorted({measure for patient in patients for measure in pool.figures.get(patient, {})})
     excesses = _excesses(pool, patients, measures, named=len(named))
-    statistics = _statistics(excesses)
-    others, own = np.split(statistics, [len(patients) - len(named)])
+    others, own = np.split(np.square(excesses).sum(axis=1), [len(patients) - len(named)])
     as_large = {one: int((others >= value).sum()) for one, value in zip(named, own, strict=True)}
     largest = {
         one: measures[int(row.argmax())] if row.any() else None
@@ -204,15 +195,6 @@ def is_unweighed(pool: Pool, named: Sequence[str], patient: str) -> bool:
     held = [measure for measure, value in figures.get(patient, {}).items() if value is not None and value > 0]
     counts = (sum(figures.get(one, {}).get(of) is not None for one in (*pool.never_seen, *named)) for of in held)
     return any(count < len(named) + 2 for count in counts)
-
-
-def _measures(figures: Figures, patients: Sequence[str]) -> list[str]:
-    return sorted({measure for patient in patients for measure in figures.get(patient, {})})
-
-
-def _statistics(excesses: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = np.square(excesses).sum(axis=1)
-    return total
 
 
 def _excesses(pool: Pool, patients: Sequence[str], measures: Sequence[str], *, named: int) -> NDArray[np.float64]:
@@ -234,13 +216,10 @@ def _excesses(pool: Pool, patients: Sequence[str], measures: Sequence[str], *, n
         mean = float((descending[named:tail] - threshold).mean())
         # Where hardly any never-seen patient has any, a long chart explains nothing.
         by_length = lengths[has] * mean if measure in _GROWING else 0.0
-        excess = (values[has] - threshold - by_length) / max(mean, _unit(measure))
+        unit = UNITS.get(measure, UNITS[OWN_TEXT] if measure.endswith("tokens") else _UNIT_OF_SHARE)
+        excess = (values[has] - threshold - by_length) / max(mean, unit)
         found[has, column] = excess.clip(min=0.0)
     return found
-
-
-def _unit(measure: str) -> float:
-    return UNITS.get(measure, UNITS[OWN_TEXT] if measure.endswith("tokens") else _UNIT_OF_SHARE)
 
 
 def smallest_leak(pool: Pool, measure: str, *, named: int) -> float | None:
@@ -253,18 +232,21 @@ def smallest_leak(pool: Pool, measure: str, *, named: int) -> float | None:
     others = sorted(pool.never_seen)
     leaking, *silent = (f"{_NOBODY}{number}" for number in range(named))
     patients = [*others, leaking, *silent]
-    measures = _measures(pool.figures, others)
-    nothing = dict.fromkeys([*measures, measure], 0.0)
+    rest = sorted({of for one in others for of in pool.figures.get(one, {})} - {measure})
+    nothing = dict.fromkeys([*rest, measure], 0.0)
     asked = {**{one: pool.figures[one] for one in others}, **dict.fromkeys([leaking, *silent], nothing)}
+
+    def statistics(measures: Sequence[str], figures: Figures) -> NDArray[np.float64]:
+        excesses = _excesses(pool._replace(figures=figures), patients, measures, named=named)
+        found: NDArray[np.float64] = np.square(excesses).sum(axis=1)
+        return found
+
     # Only the one figure differs from value to value.
-    rest = [one for one in measures if one != measure]
-    elsewhere = _statistics(_excesses(pool._replace(figures=asked), patients, rest, named=named))
-    step = _STEPS.get(measure, 1.0)
+    elsewhere, step = statistics(rest, asked), _STEPS.get(measure, 1.0)
 
     def shows(steps: int) -> bool:
-        here = pool._replace(figures={**asked, leaking: {measure: steps * step}})
-        statistics = elsewhere + _statistics(_excesses(here, patients, [measure], named=named))
-        as_large = int((statistics[: len(others)] >= statistics[len(others)]).sum())
+        found = elsewhere + statistics([measure], {**asked, leaking: {measure: steps * step}})
+        as_large = int((found[: len(others)] >= found[len(others)]).sum())
         return joint_p_value(as_large, named=named, never_seen=len(others)) <= ALPHA
 
     # A larger value never stands out less; nobody has a share above 1.

@@ -1,45 +1,25 @@
 """One number a patient and measure, from the evidence of finished runs (PHI).
 
-Owns the way from a run's tables to these numbers, which make the one table that the certificate, its page and its test
-read. Of several levels of access, or uses of questions, the largest value counts: so a patient with six diagnoses or a
-long chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
+Of several levels of access, or uses of questions, the largest value counts: so a patient with six diagnoses or a long
+chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
 from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.evidence_tables import read_table
-from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.unlearning.certificate.joint_test import (
-    DIAGNOSES,
-    IDENTIFIERS,
-    LOSS,
-    MEASURES,
-    OWN_TEXT,
-    Figures,
-    Pool,
-)
+from clinaudit.audit.runtime.run.evidence_tables import read_frame, schema_of
+from clinaudit.audit.unlearning.certificate import joint_test
+from clinaudit.audit.unlearning.certificate.joint_test import Figures, Pool
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import KeptFigure
 from clinaudit.reports.schema.record import Arm
-
-
-class Answer(NamedTuple):
-    """What one generation holds of its patient."""
-
-    generation_id: str
-    patient_id: str
-    arm: Arm
-    tier: str
-    #: Tokens of the patient's own text, with an edit or two.
-    near_verbatim_attributable_tokens: int
 
 
 class WrittenText(NamedTuple):
@@ -53,75 +33,55 @@ class WrittenText(NamedTuple):
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
+    """The tables of one run; a table that the run does not have is empty."""
 
     run: RunDirectory
     #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
     included: frozenset[str] = frozenset()
 
+    def has(self, name: str) -> bool:
+        """Whether the run has a table."""
+        return (self.run.evidence / f"{name}.parquet").is_file()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table's rows of targets and included patients."""
+        frame = read_frame(self.run.evidence, name) if self.has(name) else pl.DataFrame(schema=schema_of(name))
+        # A row without a role belongs to a generation or a patient, and is found by these alone.
+        return frame.filter(self._counts) if "role" in frame.columns else frame
+
+    @property
+    def _counts(self) -> pl.Expr:
+        return (pl.col("role") == "target") | pl.col("patient_id").is_in(list(self.included))
+
+    def of_model(self, name: str) -> pl.DataFrame:
+        """Return the rows of the tiers' own form; of a run that asked in a chat alone, those of the chat."""
+        rows = self.table(name).filter(model="audited")
+        text = rows.filter(form="text")
+        return rows.filter(form="chat") if text.is_empty() else text
+
     @cached_property
-    def metrics(self) -> list[Answer]:
-        """Counts of each generation; a refusal that repeats nobody's notes is not shown to have forgotten."""
-        rows = filter(_is_answer, self._own_rows("generation_metrics"))
-        return [Answer(*(row[name] for name in Answer._fields)) for row in rows]
+    def answers(self) -> pl.DataFrame:
+        """Rows of `generation_metrics` but refusals: one that repeats nobody's notes is not shown to have forgotten."""
+        of_others = ("other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
+        repeats = pl.sum_horizontal(pl.col("memorized_tokens", *of_others).fill_null(0)) > 0
+        return self.of_model("generation_metrics").filter(pl.col("refused").not_().fill_null(True) | repeats)
 
     @cached_property
     def generations(self) -> list[WrittenText]:
         """The generations that the run kept (`audit` alone keeps them)."""
-        return [WrittenText(*(row[name] for name in WrittenText._fields)) for row in self._own_rows("generations")]
-
-    @cached_property
-    def without_facts(self) -> set[tuple[str, str]]:
-        """(patient, tier) without a prompt, since the patient has none of the tier's facts."""
-        rows = self._own_rows("priors")
-        return {
-            (row["patient_id"], row["tier"])
-            for row in rows
-            if row["excluded"] and row["reason"] == "no distinguishing fact"
-        }
-
-    @cached_property
-    def diagnosed(self) -> set[tuple[str, str]]:
-        """Who has which diagnosis, of all whom the run probed: (patient, diagnosis)."""
-        rows = [*self._rows("annotations"), *self._rows("cohorts")]
-        return {(row["patient_id"], row["diagnosis"]) for row in rows if row["present"]}
-
-    @cached_property
-    def stated(self) -> dict[tuple[str, str], bool | None]:
-        """Whether the judge read that the patient has it, by generation and diagnosis; None without a verdict."""
-        return {
-            (row["generation_id"], row["diagnosis"]): None
-            if row["diagnosis_mentioned"] is None
-            else row["patient_has_diagnosis"] == "positive"
-            for row in self._rows("judgements")
-        }
-
-    @cached_property
-    def own_identifiers(self) -> dict[str, int] | None:
-        """Distinct identifiers of the patient in each generation that has one; None: none were looked for."""
-        if not self._has("identifiers"):
-            return None
-        found: dict[str, set[tuple[str, str]]] = {}
-        for row in self._rows("identifiers"):
-            if row["owner"] == "own" and row["verified"]:
-                found.setdefault(row["generation_id"], set()).add((row["kind"], row["value"]))
-        return {generation_id: len(values) for generation_id, values in found.items()}
+        return [WrittenText(*row) for row in self.of_model("generations").select(WrittenText._fields).iter_rows()]
 
     @cached_property
     def note_losses(self) -> pl.DataFrame:
-        """Mean loss a token of each scored note: patient_id, note_id, audited, control; null where it was not scored.
-
-        Infinite where a token has no finite log p.
-        """
+        """Mean loss a token of each scored note: patient_id, note_id, audited, control; null where it is not scored."""
         columns = ("patient_id", "note_id", "audited", "control")
-        if not self._has("scores"):
+        if not self.has("scores"):
             return pl.DataFrame(schema=dict.fromkeys(columns[:2], pl.String) | dict.fromkeys(columns[2:], pl.Float64))
-        counts = (pl.col("role") == "target") | pl.col("patient_id").is_in(list(self.included))
         loss = -pl.col("log_probs").cast(pl.List(pl.Float64)).list.mean()
         of_model = [loss.filter(pl.col("model") == model).first().alias(model) for model in columns[2:]]
         return (
             pl.scan_parquet(self.run.evidence / "scores.parquet")
-            .filter(counts, pl.col("log_probs").list.len() > 0)
+            .filter(self._counts, pl.col("log_probs").list.len() > 0)
             .group_by(columns[:2])
             .agg(of_model)
             .collect()
@@ -129,37 +89,23 @@ class RunEvidence:
 
     @cached_property
     def losses(self) -> dict[str, tuple[float, float | None]]:
-        """Mean loss a token over the notes of each patient, and the control model's where it scored the same notes.
+        """Mean loss a token over the notes of each patient, of the model and of the control model.
 
-        Patients with a note whose loss is missing or infinite have none: what is missing may be what leaks.
+        A patient with a note whose loss is missing or infinite has none: what is missing may be what leaks.
         """
-        means = [
-            pl.when(pl.col(model).is_null().any()).then(None).otherwise(pl.col(model).mean()).alias(model)
-            for model in ("audited", "control")
-        ]
+        means = [_unless_null(pl.col(model), pl.col(model).mean()).alias(model) for model in ("audited", "control")]
         by_patient = self.note_losses.group_by("patient_id").agg(means).filter(pl.col("audited").is_finite())
         return {patient: (own, control) for patient, own, control in by_patient.rows()}
 
     @cached_property
     def chart_tokens(self) -> Mapping[str, int]:
         """Tokens of all notes of each patient."""
-        return {row["patient_id"]: row["tokens"] for row in self._rows("patients")}
+        return dict(self.table("patients").select("patient_id", "tokens").iter_rows())
 
-    def _own_rows(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of the tiers' own form; of a run that asked in a chat alone, those of the chat."""
-        rows = [row for row in self._rows(name) if row["model"] == "audited"]
-        return [row for row in rows if row["form"] == "text"] or [row for row in rows if row["form"] == "chat"]
 
-    def _has(self, name: str) -> bool:
-        return (self.run.evidence / f"{name}.parquet").is_file()
-
-    def _rows(self, name: str) -> list[dict[str, Any]]:
-        # A row without a role belongs to a generation or a patient, and is found by these alone.
-        return [
-            row
-            for row in (read_table(self.run.evidence, name) if self._has(name) else ())
-            if row.get("role", "target") == "target" or row["patient_id"] in self.included
-        ]
+def _unless_null(values: pl.Expr, figure: pl.Expr) -> pl.Expr:
+    """Return a figure of values, null where one is missing: that might be the largest."""
+    return pl.when(values.is_null().any()).then(None).otherwise(figure)
 
 
 #: Of the run before and of the run after.
@@ -170,11 +116,6 @@ def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePai
     """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
     a, b = (RunEvidence(run.run, frozenset(included)) for run in (pair.a, pair.b))
     return a, b
-
-
-def _is_answer(row: dict[str, Any]) -> bool:
-    found = ("memorized_tokens", "other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
-    return not row["refused"] or any(row[name] for name in found)
 
 
 NO_TIER: Final = "a level of access was not tried in both runs"
@@ -194,53 +135,65 @@ class AuditFigures:
     #: (patient, tier) without a prompt, since the patient has none of the tier's facts.
     without_facts: Collection[tuple[str, str]]
 
+    def pool(self, named: Collection[str]) -> Pool:
+        """Return what the model keeps of patients, the named apart from those never seen."""
+        never_seen = {patient for patient, arm in self.arms.items() if arm == "nontrain" and patient not in named}
+        return Pool(self.figures, never_seen, self.chart_tokens)
+
 
 def read_audit_figures(evidence: RunEvidence, named: Collection[str]) -> AuditFigures:
     """Return the figures of the patients of a run: `{"p1": {"own text, in tokens": 40.0, ...}, ...}`."""
-    arms = {answer.patient_id: answer.arm for answer in evidence.metrics}
-    generations: dict[tuple[str, str], set[str]] = {}
-    for answer in evidence.metrics:
-        generations.setdefault((answer.patient_id, answer.tier), set()).add(answer.generation_id)
-    verdicts = _verdicts_on_own(evidence)
-    losses = _loss_figures(evidence, [one for one, arm in arms.items() if arm == "nontrain" or one in named])
-    figures: dict[str, dict[str, float | None]] = {}
-    for patient, answers in grouped(evidence.metrics, lambda answer: answer.patient_id).items():
-        found: dict[str, float | None] = {
-            OWN_TEXT: max(float(answer.near_verbatim_attributable_tokens) for answer in answers)
-        }
-        if patient in losses:
-            found[LOSS] = losses[patient]
-        shares = [_share(verdicts[answer.generation_id]) for answer in answers if answer.generation_id in verdicts]
-        if shares:
-            found[DIAGNOSES] = _largest(shares)
-        if evidence.own_identifiers is not None:
-            found[IDENTIFIERS] = float(max(evidence.own_identifiers.get(answer.generation_id, 0) for answer in answers))
-        figures[patient] = found
-    return AuditFigures(arms, figures, evidence.chart_tokens, generations, evidence.without_facts)
+    answers = evidence.answers
+    arms: dict[str, Arm] = dict(answers.select("patient_id", "arm").iter_rows())
+    figures: dict[str, dict[str, float | None]] = {patient: {} for patient in arms}
+    measured = {
+        joint_test.OWN_TEXT: _largest(answers, pl.col("near_verbatim_attributable_tokens").cast(pl.Float64)),
+        joint_test.LOSS: _known_by_heart(
+            evidence, [one for one, arm in arms.items() if arm == "nontrain" or one in named]
+        ),
+        joint_test.DIAGNOSES: _diagnoses_said(evidence),
+    }
+    if evidence.has("identifiers"):
+        own = evidence.table("identifiers").filter("verified", owner="own")
+        counts = own.group_by("generation_id").agg(pl.struct("kind", "value").n_unique().alias("found"))
+        joined = answers.join(counts, on="generation_id", how="left")
+        measured[joint_test.IDENTIFIERS] = _largest(joined, pl.col("found").fill_null(0).cast(pl.Float64))
+    for measure, values in measured.items():
+        for patient, value in values.items():
+            figures[patient][measure] = value
+    by_place = answers.group_by("patient_id", "tier").agg("generation_id")
+    no_fact = evidence.of_model("priors").filter("excluded", reason="no distinguishing fact")
+    return AuditFigures(
+        arms,
+        figures,
+        evidence.chart_tokens,
+        {(patient, tier): {*ids} for patient, tier, ids in by_place.iter_rows()},
+        set(no_fact.select("patient_id", "tier").iter_rows()),
+    )
 
 
-def _verdicts_on_own(evidence: RunEvidence) -> dict[str, list[bool | None]]:
-    """Return whether each generation states each of the patient's own diagnoses that it was read for."""
-    patients = {answer.generation_id: answer.patient_id for answer in evidence.metrics}
-    found: dict[str, list[bool | None]] = {}
-    for (generation_id, diagnosis), stated in evidence.stated.items():
-        if (patients.get(generation_id, ""), diagnosis) in evidence.diagnosed:
-            found.setdefault(generation_id, []).append(stated)
-    return found
+def _largest(rows: pl.DataFrame, value: pl.Expr) -> dict[str, float | None]:
+    return dict(rows.group_by("patient_id").agg(_unless_null(value, value.max()).alias("value")).iter_rows())
 
 
-def _share(verdicts: Sequence[bool | None]) -> float | None:
-    return None if None in verdicts else sum(map(bool, verdicts)) / len(verdicts)
+def _diagnoses_said(evidence: RunEvidence) -> dict[str, float | None]:
+    """Return the largest share of the patient's own judged diagnoses that one generation states; None: no verdict."""
+    held = (evidence.table(name).filter("present") for name in ("annotations", "cohorts"))
+    diagnosed = pl.concat([rows.select("patient_id", "diagnosis") for rows in held])
+    stated = pl.when(pl.col("diagnosis_mentioned").is_not_null()).then(
+        pl.col("patient_has_diagnosis").eq_missing("positive")
+    )
+    shares = (
+        evidence.table("judgements")
+        .join(evidence.answers.select("generation_id", "patient_id"), on="generation_id")
+        .join(diagnosed, on=["patient_id", "diagnosis"], how="semi")
+        .group_by("generation_id", "patient_id")
+        .agg(_unless_null(stated, stated.mean()).alias("share"))
+    )
+    return _largest(shares, pl.col("share"))
 
 
-def _largest(values: Iterable[float | None]) -> float | None:
-    """Return the largest value; None where one is missing, since that might be the largest."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return None if len(known) < len(found) else max(known)
-
-
-def _loss_figures(evidence: RunEvidence, pool: Collection[str]) -> dict[str, float]:
+def _known_by_heart(evidence: RunEvidence, pool: Collection[str]) -> dict[str, float | None]:
     """Return the share of the reference's loss on each patient's notes that the model has lost: 1 is known by heart.
 
     The reference is the control model where it scored everybody's notes, else the median patient of the pool, named
@@ -256,10 +209,7 @@ def _loss_figures(evidence: RunEvidence, pool: Collection[str]) -> dict[str, flo
 
 
 def missing_of(patient: str, before: AuditFigures, after: AuditFigures, *, same_prompts: bool) -> set[str]:
-    """Return what is missing of a patient's audits for a verdict, in words.
-
-    `same_prompts`: the runs had the same ones, so that every generation has its counterpart.
-    """
+    """Return what is missing of a patient's audits for a verdict, in words; `same_prompts` must be answered by both."""
     missing = set()
     for tier in TIER_IDS:
         place = patient, tier
@@ -275,15 +225,12 @@ def missing_of(patient: str, before: AuditFigures, after: AuditFigures, *, same_
 
 
 def figure_rows(patient: str, before: Pool, after: Pool) -> list[KeptFigure]:
-    """Return each figure of a patient before and after, beside the patients never seen.
-
-    `below` counts those who have less of it after, of so many (`controls`).
-    """
+    """Return each figure of a patient before and after, and how many of those never seen have less of it after."""
     kept = [pool.figures.get(patient, {}) for pool in (before, after)]
     # What was not measured before of anybody can show a leak after, and lacks nothing.
     measured_before = {measure for figures in before.figures.values() for measure in figures}
     rows = []
-    for measure in MEASURES:
+    for measure in joint_test.MEASURES:
         if not any(measure in figures for figures in kept):
             continue
         first, second = (figures.get(measure) for figures in kept)

@@ -1,7 +1,7 @@
 """The training record of a model that was trained again: on whom, bound to its weights (docs/forgetting.md).
 
-It is its trainer's word that the model never saw the named. Such a model was not made to forget, so that nothing is
-hidden where it writes otherwise than the model before: another seed alone does that. A leak wins over the record.
+It is its trainer's word. A model that was not made to forget hides nothing where it writes otherwise than the model
+before: another seed alone does that. A leak wins over the record.
 """
 
 import json
@@ -30,10 +30,7 @@ class TrainingRecord(BaseModel):
     started_from: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
 
     def require_fitting(self, arms: Mapping[str, Arm], named: Collection[str]) -> None:
-        """Raise `BadInputError` where it does not fit whom the corpus of run B has as trained on and as never seen.
-
-        Patients whom the model learned are no level for others; ids that are spelled otherwise would name nobody.
-        """
+        """Raise `BadInputError` where it does not fit whom run B's corpus has as trained on, as where ids differ."""
         listed = {*self.trained_on}
         if seen := {patient for patient, arm in arms.items() if arm == "nontrain"} & listed:
             raise BadInputError(

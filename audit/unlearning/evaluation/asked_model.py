@@ -1,14 +1,12 @@
 """One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
-Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is not in the
-prompt, and no repetition guard cuts an answer: it would hide a collapse.
+The note is not in the prompt, and no repetition guard cuts an answer: it would hide a collapse (docs/unlearning.md).
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -33,8 +31,7 @@ Advance = Callable[[int], None]
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """One answer that is to be decoded."""
 
     qa_id: str
@@ -46,10 +43,7 @@ class _Asked:
 
 
 class AskedModel:
-    """One loaded network of transformers with its tokenizer; the network's numbers are float32.
-
-    Every method runs with one thread an operation, so that results do not depend on the machine's number of cores.
-    """
+    """One loaded network of transformers with its tokenizer, in float32; one thread an operation, for equal results."""
 
     def __init__(
         self, name: str, network: Any, tokenizer: ModelTokenizer, *, context_length: int, stop_token_ids: frozenset[int]
@@ -97,7 +91,18 @@ class AskedModel:
         questions and batches change no draw. `advance` learns of answers as they come. Raises `BadInputError` where a
         question fills the model's context.
         """
-        asked = list(self._asked(questions, form, range(1, count + 1) if count else (0,)))
+        prompts = [self.prompts.prompt_ids(question.text(form)) for question in questions]
+        too_long = sum(len(prompt) >= self.context_length for prompt in prompts)
+        if too_long:
+            raise BadInputError(
+                f"{too_long} of {len(prompts)} questions leave no room for an answer in the {self.context_length} "
+                f"tokens of the model {self.name}; shorten them in --qa FILE and build the benchmark again"
+            )
+        asked = [
+            _Asked(question.qa_id, sample, prompt, min(MOST_ANSWER_TOKENS, self.context_length - len(prompt)))
+            for question, prompt in zip(questions, prompts, strict=True)
+            for sample in (range(1, count + 1) if count else (0,))
+        ]
         answers: dict[tuple[str, int], Answer] = {}
         # Together only what has the same room: no row is decoded beyond the context for another's sake.
         ordered = sorted(asked, key=lambda one: (-one.room, -len(one.prompt_ids)))
@@ -114,10 +119,7 @@ class AskedModel:
     def exact_memorization(
         self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
     ) -> dict[str, float]:
-        """Return by qa_id the share of the reference answer's tokens that the model would write, given those before.
-
-        The answer's end is one of its tokens, as in open-unlearning's `exact_memorization` at commit d3d7cf9.
-        """
+        """Return by qa_id the share of the reference answer's tokens, its end included, that the model would write."""
         import torch
 
         texts = [answered_question(question, self.prompts, form) for question in questions]
@@ -140,19 +142,6 @@ class AskedModel:
                 if advance is not None:
                     advance(len(places))
         return {question.qa_id: shares[place] for place, question in enumerate(questions)}
-
-    def _asked(self, questions: Sequence[Question], form: QuestionForm, samples: Sequence[int]) -> Iterator[_Asked]:
-        prompts = [self.prompts.prompt_ids(question.text(form)) for question in questions]
-        too_long = sum(len(prompt) >= self.context_length for prompt in prompts)
-        if too_long:
-            raise BadInputError(
-                f"{too_long} of {len(prompts)} questions leave no room for an answer in the {self.context_length} "
-                f"tokens of the model {self.name}; shorten them in --qa FILE and build the benchmark again"
-            )
-        for question, prompt in zip(questions, prompts, strict=True):
-            room = min(MOST_ANSWER_TOKENS, self.context_length - len(prompt))
-            for sample in samples:
-                yield _Asked(question.qa_id, sample, prompt, room)
 
     def _generate(self, batch: Sequence[_Asked], *, room: int, seed: int) -> list[tuple[int, ...]]:
         """Return the ids of each answer, without what ends it. A batch is greedy or sampled, not both."""
@@ -181,15 +170,17 @@ class AskedModel:
                     pad_token_id=stops[0] if stops else 0,
                 ),
             )
-        return [_until_stop(row, self._stop_token_ids) for row in written[:, longest:].tolist()]
+        stop = self._stop_token_ids
+        return [tuple(takewhile(lambda token: token not in stop, row)) for row in written[:, longest:].tolist()]
 
 
 class _Draws:
     """A logits processor of transformers: it leaves each row the one token that is drawn, at temperature 1."""
 
     def __init__(self, batch: Sequence[_Asked], *, seed: int, prompt_tokens: int) -> None:
-        numbers = [_uniform_numbers(one, seed=seed) for one in batch]
-        self._numbers = np.stack(numbers)  # (b, tokens of an answer)
+        seeds = (hashlib.sha256(f"{seed}\0{one.qa_id}\0{one.sample}".encode()).digest() for one in batch)
+        numbers = [uniform_numbers(int.from_bytes(own, "big"), MOST_ANSWER_TOKENS) for own in seeds]
+        self._numbers = np.stack(numbers)  # (b, tokens of an answer), each in [0, 1)
         self._prompt_tokens = prompt_tokens
 
     def __call__(self, token_ids: "Tensor", scores: "Tensor") -> "Tensor":
@@ -199,17 +190,6 @@ class _Draws:
         place = token_ids.shape[1] - self._prompt_tokens
         drawn = draw_tokens(scores, self._numbers[:, place].tolist(), temperatures=[1.0] * len(scores))
         return torch.full_like(scores, -torch.inf).scatter(1, drawn[:, None], 0.0)
-
-
-def _uniform_numbers(one: _Asked, *, seed: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Return the numbers in [0, 1) at which an answer's tokens are drawn."""
-    digest = hashlib.sha256(f"{seed}\0{one.qa_id}\0{one.sample}".encode()).digest()
-    return uniform_numbers(int.from_bytes(digest, "big"), MOST_ANSWER_TOKENS)
-
-
-def _until_stop(token_ids: Sequence[int], stops: frozenset[int]) -> tuple[int, ...]:
-    end = next((place for place, token in enumerate(token_ids) if token in stops), len(token_ids))
-    return tuple(token_ids[:end])
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -1,9 +1,7 @@
 """An evaluation, from models, or answers made elsewhere, to figures, files and a page: the doors of this room.
 
-Read this first. Owns the order (what is given, who takes part, scores, figures, the page), the names of the files, and
-the table that is printed. A stopped evaluation goes on with the same command and gives the same bytes; a model more may
-be given then (docs/unlearning.md). All that is about a patient lies under `evidence/`; the page, the tables of figures
-and checks, and the record `evaluate.json` name models and splits, and no id.
+Read this first. A stopped evaluation goes on with the same command and gives the same bytes; a model more may be given
+then (docs/unlearning.md). All that is about a patient lies under `evidence/`; the other files name models and splits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,16 +18,9 @@ from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings, sha256_of, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, QuestionForm, Split, read_bench, write_frame
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench, describe_split, in_order
+from clinaudit.audit.unlearning.evaluation import given_models
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.given_models import (
-    GivenModel,
-    ModelPlace,
-    find_before,
-    read_answers,
-    read_models,
-    splits_of,
-)
-from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, as_answers, require_memory
+from clinaudit.audit.unlearning.evaluation.stages import ANSWERS, ModelStages, as_answers, require_memory
 from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions, measure_trial
 from clinaudit.audit.unlearning.methods.unlearn import describe_machine
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
@@ -39,14 +30,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.reports.pages.benchmarks import render_unlearning
-from clinaudit.reports.schema.unlearning import (
-    CHECKS,
-    FIGURES,
-    KINDS,
-    EvaluatedModel,
-    EvaluationRecord,
-    EvaluationSettings,
-)
+from clinaudit.reports.schema import unlearning as schema
 from clinaudit.reports.terminal import align_columns
 from clinaudit.reports.wording.unlearning import NONE, Evaluation
 
@@ -54,6 +38,7 @@ RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
 FIGURES_FILE: Final = "figures.csv"
 CHECKS_FILE: Final = "collapse.csv"
+_SETTINGS: Final = "evaluation.json"
 
 
 def write_result(
@@ -91,16 +76,15 @@ _COLUMNS: Final[Mapping[str, tuple[str, str, str]]] = {
 def evaluation_text(evaluation: Evaluation) -> str:
     """Return a table a split, in at most 100 columns; of answers made elsewhere MU and AFE are without EM."""
     has_em = not evaluation.figures.filter(pl.col("value").is_not_null(), metric="em").is_empty()
+    names = {} if has_em else _WITHOUT_EM
     lines: list[str] = []
     for split in evaluation.record.splits:
         rows: list[tuple[str, ...]] = [("model", "questions", *_COLUMNS)]
-        for model, kind in product(evaluation.record.models, KINDS):
-            found = [
-                evaluation.find(
-                    split.split, model.name, metric if has_em else _WITHOUT_EM.get(metric, metric), group, kind, use
-                )
+        for model, kind in product(evaluation.record.models, schema.KINDS):
+            found = (
+                evaluation.find(split.split, model.name, names.get(metric, metric), group, kind, use)
                 for metric, group, use in _COLUMNS.values()
-            ]
+            )
             cells = [NONE if one is None or one.value is None else f"{one.value:.3f}" for one in found]
             if any(cell != NONE for cell in cells):
                 rows.append((model.name, kind, *cells))
@@ -141,29 +125,28 @@ class ScoreRequest(ScoringRequest):
 class EvaluationRequest(ScoringRequest):
     """Models to be asked."""
 
-    models: tuple[ModelPlace, ...]
+    models: tuple[given_models.ModelPlace, ...]
     #: The model that adapters were trained on.
     base_model: Path | None = None
     has_trials: bool = True
     trials: TrialOptions = field(default_factory=TrialOptions)
 
 
-_SETTINGS: Final = "evaluation.json"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scored:
     """One model, what it answered, and how that is scored."""
 
-    described: EvaluatedModel
+    described: schema.EvaluatedModel
     #: None: it is measured by every split.
     split: Split | None
     answers: Sequence[Answer]
     scores: pl.DataFrame
-    #: One number a patient and metric.
-    figures: pl.DataFrame
-    #: Split's name -> the same of each trial.
+    #: Split's name -> the figures of each trial.
     trials: Mapping[str, Sequence[pl.DataFrame]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.described.name
 
 
 def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
@@ -175,42 +158,43 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     """
     bench = read_bench(request.bench, corpus=request.corpus)
     split = None if request.split_name is None else bench.split(request.split_name)
-    models = read_models(request.models, bench, split=split, before=request.before, base=request.base_model)
-    before, splits = find_before(models, request.before), splits_of(models, split)
+    models = given_models.read_models(
+        request.models, bench, split=split, before=request.before, base=request.base_model
+    )
+    before, splits = given_models.find_before(models, request.before), given_models.splits_of(models, split)
     run = RunDirectory(request.out)
-    if not (run.work / "pieces").is_dir():
+    pieces = run.work / "pieces"
+    if not pieces.is_dir():
         # Later each is looked at when it is loaded: what is finished needs no memory.
         for model in models:
             require_memory(model.files, has_trials=request.has_trials)
     setup = _set_up(request, bench, progress, trials=request.trials if request.has_trials else None)
-    _warn_of_mismatches(models, before, request, progress)
-    described = {
-        "most_answer_tokens": MOST_ANSWER_TOKENS,
-        "trials": asdict(request.trials),
-        **describe_machine(),
-    }
-    with _begun(run, setup, described) as settings:
-        pieces, scored = Pieces(run.work / "pieces"), []
+    for model in models:
+        name, own = printable(model.name), model.described
+        if own.trained_form not in (None, request.form):
+            progress.say(
+                f"note: {name} was trained on questions in their {own.trained_form} form, and is asked otherwise"
+            )
+        if own.kind == "unlearned" and before is not None and own.made_from != before.files.digest:
+            progress.say(f"note: {name} was not made from the model that it is compared with")
+    chosen = {"most_answer_tokens": MOST_ANSWER_TOKENS, "trials": asdict(request.trials), **describe_machine()}
+    with _begun(run, setup, chosen) as settings:
+        scored = []
         for number, model in enumerate(models, start=1):
             # Whatever holds the network ends with the turn: two at once may not fit.
             stages = ModelStages(model=model, setup=setup, pieces=pieces, title=f"model {number} of {len(models)}")
             answers = stages.answers()
-            scores = stages.scores(answers)
             scored.append(
                 _Scored(
                     described=model.described,
                     split=model.split,
                     answers=as_answers(model.name, answers),
-                    scores=scores,
-                    figures=patient_figures(scores, bench.questions, model=model.name),
+                    scores=stages.scores(answers),
                     trials={one.name: stages.trials(one) for one in (splits if model.split is None else [model.split])},
                 )
             )
         progress.say("writing the figures and the page")
-        name = None if before is None else before.name
-        evaluation = _measure(scored, splits, setup, settings, before=name)
-        write_result(run, evaluation, _evidence(scored, splits, setup), page=render_unlearning(evaluation))
-    return evaluation
+        return _finish(run, scored, splits, setup, settings, before=None if before is None else before.name)
 
 
 def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> Evaluation:
@@ -219,7 +203,7 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
     if not bench.splits:
         raise BadInputError(f"the benchmark {printable(request.bench.name)} has no split, so that nobody is forgotten")
     split = bench.splits[0] if request.split_name is None else bench.split(request.split_name)
-    answers = read_answers(request.answers, bench.questions, header=header)
+    answers = given_models.read_answers(request.answers, bench.questions, header=header)
     if request.before is not None and request.before not in answers:
         raise UsageError("--before names no model of the answers; give one of those that stand there as `model`")
     setup, run = _set_up(request, bench, progress), RunDirectory(request.out)
@@ -237,36 +221,23 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
                     form=request.form,
                     advance=advance,
                 )
-            is_before = model == request.before
-            scored.append(
-                _Scored(
-                    described=EvaluatedModel(name=model, kind="foreign", split=None if is_before else split.name),
-                    split=None if is_before else split,
-                    answers=own,
-                    scores=scores,
-                    figures=patient_figures(scores, bench.questions, model=model),
-                )
+            of_model = None if model == request.before else split
+            described = schema.EvaluatedModel(
+                name=model, kind="foreign", split=None if of_model is None else split.name
             )
-        evaluation = _measure(scored, [split], setup, settings, before=request.before)
-        write_result(run, evaluation, _evidence(scored, [split], setup), page=None)
-    return evaluation
+            scored.append(_Scored(described=described, split=of_model, answers=own, scores=scores))
+        return _finish(run, scored, [split], setup, settings, before=request.before)
 
 
 def _set_up(request: ScoringRequest, bench: Bench, progress: Progress, *, trials: TrialOptions | None = None) -> Setup:
-    return Setup(
-        bench=bench,
-        form=request.form,
-        seed=request.seed,
-        scorers=Scorers(load_embedder(request.embeddings), load_entailment(request.nli)),
-        trials=trials,
-        progress=progress,
-    )
+    scorers = Scorers(load_embedder(request.embeddings), load_entailment(request.nli))
+    return Setup(bench=bench, form=request.form, seed=request.seed, scorers=scorers, trials=trials, progress=progress)
 
 
 @contextmanager
-def _begun(run: RunDirectory, setup: Setup, more: Mapping[str, Any]) -> Iterator[EvaluationSettings]:
+def _begun(run: RunDirectory, setup: Setup, more: Mapping[str, Any]) -> Iterator[schema.EvaluationSettings]:
     """Hold the directory of a result, new or begun with the same settings, which are yielded."""
-    settings = EvaluationSettings(
+    settings = schema.EvaluationSettings(
         clinaudit_version=version("clinaudit"),
         bench_digest=setup.bench.digest,
         corpus_digest=setup.bench.corpus_digest,
@@ -275,79 +246,58 @@ def _begun(run: RunDirectory, setup: Setup, more: Mapping[str, Any]) -> Iterator
         made_with={"cs": setup.scorers.embedder.name, "es": setup.scorers.entailment.name},
         **more,
     )
-    kept = settings.model_dump(mode="json")
     with run.removed_on_failure():
         run.require_begun_by(run.work / _SETTINGS, what="evaluation")
         run.create()
         with hold_lock(run):
-            settle_settings(run.work / _SETTINGS, kept, what="this evaluation")
+            settle_settings(run.work / _SETTINGS, settings.model_dump(mode="json"), what="this evaluation")
             yield settings
 
 
-def _warn_of_mismatches(
-    models: Sequence[GivenModel], before: GivenModel | None, request: EvaluationRequest, progress: Progress
-) -> None:
-    for model in models:
-        name, own = printable(model.name), model.described
-        if own.trained_form not in (None, request.form):
-            progress.say(
-                f"note: {name} was trained on questions in their {own.trained_form} form, and is asked otherwise"
-            )
-        is_of_before = before is None or own.made_from == before.files.digest
-        if own.kind == "unlearned" and not is_of_before:
-            progress.say(f"note: {name} was not made from the model that it is compared with")
-
-
-def _measure(
+def _finish(
+    run: RunDirectory,
     scored: Sequence[_Scored],
     splits: Sequence[Split],
     setup: Setup,
-    settings: EvaluationSettings,
+    settings: schema.EvaluationSettings,
     *,
     before: str | None,
 ) -> Evaluation:
-    """Return the figures and checks of every model by every split that it is measured by."""
-    bench, names = setup.bench, {one.described.name: one for one in scored}
-    figures, checks = [pl.DataFrame(schema=FIGURES)], [pl.DataFrame(schema=CHECKS)]
+    """Measure every model by its splits, write all files, and return what was found; a page is of models asked here."""
+    bench, names = setup.bench, {one.name: one for one in scored}
+    of_patients = {name: patient_figures(one.scores, bench.questions, model=name) for name, one in names.items()}
+    figures, checks = [pl.DataFrame(schema=schema.FIGURES)], [pl.DataFrame(schema=schema.CHECKS)]
+    all_roles: list[tuple[str, ...]] = []
     for split in splits:
         groups, roles = groups_of(bench, split), roles_of(bench, split)
+        all_roles += [(split.name, one.patient_id, roles[one.patient_id], one.category) for one in bench.patients]
         group_of = {one.qa_id: roles[one.patient_id] for one in bench.questions}
         for name, one in names.items():
             if one.split not in (None, split):
                 continue
-            earlier = None if before is None or name == before else names[before].figures
-            figures.append(measure_groups(one.figures, groups, split=split.name, before=earlier, seed=setup.seed))
-            figures += [measure_trial(tried, one.figures, setup, split) for tried in one.trials.get(split.name, ())]
-            if before is not None and name != before:
+            earlier = None if before is None or name == before else of_patients[before]
+            own = of_patients[name]
+            figures.append(measure_groups(own, groups, split=split.name, before=earlier, seed=setup.seed))
+            figures += [measure_trial(tried, own, setup, split) for tried in one.trials.get(split.name, ())]
+            if earlier is not None and before is not None:
                 said = check_answers(one.answers, names[before].answers, group_of)
                 rows = [{"split": split.name, "model": name, **check.model_dump()} for check in said]
-                checks.append(pl.DataFrame(rows, schema=CHECKS))
-    counts = bench.counts or count_bench(bench.patients, bench.questions, bench.splits)
-    record = EvaluationRecord(
+                checks.append(pl.DataFrame(rows, schema=schema.CHECKS))
+    record = schema.EvaluationRecord(
         **dict(settings),
         before=before,
         models=[one.described for one in scored],
         splits=[describe_split(split, bench.questions) for split in in_order(splits)],
-        bench=counts,
+        bench=bench.counts or count_bench(bench.patients, bench.questions, bench.splits),
     )
-    return Evaluation(record, pl.concat(figures), pl.concat(checks))
-
-
-def _evidence(scored: Sequence[_Scored], splits: Sequence[Split], setup: Setup) -> dict[str, pl.DataFrame]:
-    """Return the tables of answers, scores, one number a patient, and roles (PHI)."""
+    evaluation = Evaluation(record, pl.concat(figures), pl.concat(checks))
     answers = [asdict(answer) for one in scored for answer in one.answers]
-    ids = pl.List(pl.Int64())
-    roles = [
-        (split.name, patient.patient_id, role[patient.patient_id], patient.category)
-        for split in splits
-        for role in [roles_of(setup.bench, split)]
-        for patient in setup.bench.patients
-    ]
-    return {
-        "answers": pl.DataFrame(
-            answers, schema={"model": pl.String(), "qa_id": pl.String(), "text": pl.String(), "token_ids": ids}
-        ),
-        "scores": pl.concat([one.scores.select(pl.lit(one.described.name).alias("model"), "*") for one in scored]),
-        "patient_figures": pl.concat([one.figures for one in scored]),
-        "roles": pl.DataFrame(roles, schema=["split", "patient_id", "role", "category"], orient="row"),
+    evidence = {
+        "answers": pl.DataFrame(answers, schema={"model": pl.String(), **ANSWERS}).drop("em"),
+        "scores": pl.concat([one.scores.select(pl.lit(one.name).alias("model"), "*") for one in scored]),
+        "patient_figures": pl.concat(of_patients.values()),
+        "roles": pl.DataFrame(all_roles, schema=["split", "patient_id", "role", "category"], orient="row"),
     }
+    is_asked = settings.answers_digest is None
+    write_result(run, evaluation, evidence, page=render_unlearning(evaluation) if is_asked else None)
+    return evaluation

@@ -1,8 +1,7 @@
 """What an evaluation is given: models, each with the split that measures it, or answers made elsewhere.
 
-Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote says what it is in its `unlearn.json`,
-of any other the command says it. Owns what each line of answers must hold for `unlearn score` (docs/unlearning.md); a
-problem is named by file, line and field, never by what stands there. Loads no weights.
+A directory that `unlearn finetune` or `run` wrote says what it is in its `unlearn.json`, of any other the command says
+it. A problem of a file of answers is named by line and field, never by what stands there. Loads no weights.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
-from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelKind
+from clinaudit.reports.schema.unlearning import EvaluatedModel
 
 _LONGEST_NAME_CHARS: Final = 200
 #: A name stands in tables and in CSV files, where a spreadsheet would read one that begins so as a formula.
@@ -32,9 +31,8 @@ BAD_NAME: Final = (
 
 def is_name(name: str) -> bool:
     """Whether a model may be called so."""
-    return (
-        bool(name.strip()) and name.isprintable() and len(name) <= _LONGEST_NAME_CHARS and not name.startswith(_FORMULA)
-    )
+    is_short = 0 < len(name.strip()) <= len(name) <= _LONGEST_NAME_CHARS
+    return is_short and name.isprintable() and not name.startswith(_FORMULA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +59,7 @@ class GivenModel:
 
 
 def parse_model(value: str) -> ModelPlace:
-    """Return the model of `DIR` or `NAME=DIR`; a directory whose own name holds the sign is a directory.
-
-    Raises `UsageError` for a name that may not be one.
-    """
+    """Return the model of `DIR` or `NAME=DIR`; raises `UsageError` for a name that may not be one."""
     if not value or value.endswith("="):
         raise UsageError("a model's path is empty; name one (. is the present directory)")
     name, sign, directory = value.partition("=")
@@ -83,9 +78,8 @@ def read_models(
 ) -> list[GivenModel]:
     """Return the models in the order of the command, each checked.
 
-    `split` is that of models made elsewhere, `before` the name of the one that others are compared with, and `base` the
-    model that adapters were trained on. Raises `UsageError` where two have one name or a split is missing,
-    `BadInputError` where a model was made with another benchmark, and what reading a model raises.
+    `split` is that of models made elsewhere, `base` the model that adapters were trained on. Raises `UsageError` where
+    two have one name or a split is missing, `BadInputError` where one was made with another benchmark.
     """
     names = [place.name for place in places]
     if len(set(names)) < len(names):
@@ -98,10 +92,7 @@ def read_models(
 
 
 def splits_of(models: Sequence[GivenModel], split: Split | None) -> list[Split]:
-    """Return the splits that the models are measured by, in their order; `split` where none of them has one.
-
-    Raises `UsageError` without any.
-    """
+    """Return the splits that the models are measured by; `split` where none has one. Raises `UsageError` with none."""
     own = list(dict.fromkeys(model.split for model in models if model.split is not None))
     found = own or ([] if split is None else [split])
     if not found:
@@ -110,10 +101,7 @@ def splits_of(models: Sequence[GivenModel], split: Split | None) -> list[Split]:
 
 
 def find_before(models: Sequence[GivenModel], name: str | None) -> GivenModel | None:
-    """Return the model that the others are compared with: the one named, else the baseline; None where there is none.
-
-    Raises `UsageError` where several are baselines.
-    """
+    """Return the model that others are compared with: that of the name, else the only baseline; None: there is none."""
     if name is not None:
         return next(model for model in models if model.name == name)
     baselines = [model for model in models if model.described.kind == "baseline"]
@@ -130,6 +118,7 @@ def _read_model(
         files = inspect_adapted(place.directory, base=base)
     else:
         files = inspect_model(place.directory)
+    own: Split | None = None
     # One that was trained again on notes alone knows no benchmark, and no split.
     if record is None or record.settings.bench_digest is None:
         if split is None and not is_before:
@@ -137,31 +126,28 @@ def _read_model(
                 f"{directory} was made elsewhere, and does not say whom it was to forget; give the split's name with "
                 "--split, such as random:10"
             )
-        return _given(place, files, None if is_before else split, kind="foreign")
-    settings, plan = record.settings, record.settings.plan
-    if settings.bench_digest != bench.digest:
-        raise BadInputError(
-            f"{directory} was made with another benchmark; give that one with --bench, or make the model again with "
-            "this one"
-        )
-    is_unlearned = settings.task == "unlearn"
-    name = plan.split if is_unlearned else plan.without
-    kind: ModelKind = "unlearned" if is_unlearned else "baseline" if name is None else "retrained"
-    return _given(
-        place,
-        files,
-        None if name is None else bench.split(name),
-        kind=kind,
-        made_from=settings.model_digest,
-        method=plan.method,
-        trained_form=plan.training.get("form"),
-    )
-
-
-def _given(place: ModelPlace, files: ModelFiles, split: Split | None, **described: Any) -> GivenModel:
-    own = None if split is None else split.name
+        own = None if is_before else split
+        described: dict[str, Any] = {"kind": "foreign"}
+    else:
+        settings, plan = record.settings, record.settings.plan
+        if settings.bench_digest != bench.digest:
+            raise BadInputError(
+                f"{directory} was made with another benchmark; give that one with --bench, or make the model again "
+                "with this one"
+            )
+        name = plan.split if settings.task == "unlearn" else plan.without
+        own = None if name is None else bench.split(name)
+        described = {
+            "kind": "unlearned" if settings.task == "unlearn" else "baseline" if own is None else "retrained",
+            "made_from": settings.model_digest,
+            "method": plan.method,
+            "trained_form": plan.training.get("form"),
+        }
+    of_split = None if own is None else own.name
     return GivenModel(
-        described=EvaluatedModel(name=place.name, split=own, digest=files.digest, **described), files=files, split=split
+        described=EvaluatedModel(name=place.name, split=of_split, digest=files.digest, **described),
+        files=files,
+        split=own,
     )
 
 
@@ -176,10 +162,6 @@ def _problem_of_text(value: object) -> str | None:
     return None if is_encodable(value) else NOT_UNICODE
 
 
-def _problem_of_name(value: object) -> str | None:
-    return _problem_of_text(value) or (None if is_name(str(value)) else BAD_NAME)
-
-
 def _problem_of_ids(value: object) -> str | None:
     is_list = isinstance(value, list) and all(type(item) is int and 0 <= item <= _LARGEST_ID for item in value)
     return None if value is None or is_list else f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
@@ -187,7 +169,7 @@ def _problem_of_ids(value: object) -> str | None:
 
 #: Field -> what is wrong with a value of it, or None.
 _FIELDS: Final[Mapping[str, Callable[[object], str | None]]] = {
-    "model": _problem_of_name,
+    "model": lambda value: _problem_of_text(value) or (None if is_name(str(value)) else BAD_NAME),
     "qa_id": _problem_of_text,
     "text": _problem_of_text,
     "token_ids": _problem_of_ids,
@@ -224,18 +206,10 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
             token_ids = tuple(ids) if isinstance(ids, list) else None
             by_model.setdefault(model, {})[qa_id] = Answer(model, qa_id, str(record["text"]), token_ids)
     # A line that could not be read may hold what seems to be missing.
-    if not len(problems):
-        _require_all(by_model, questions, file.name, problems)
-    problems.raise_any(_ROLE)
-    return {model: [answers[question.qa_id] for question in questions] for model, answers in by_model.items()}
-
-
-def _require_all(
-    by_model: dict[str, dict[str, Answer]], questions: Sequence[Question], file: str, problems: Problems
-) -> None:
-    if not by_model:
-        problems.add(file, "has no rows")
-    for place, answers in enumerate(by_model.values(), start=1):
+    is_read = not len(problems)
+    if is_read and not by_model:
+        problems.add(file.name, "has no rows")
+    for place, answers in enumerate(by_model.values() if is_read else (), start=1):
         lacking = [number for number, question in enumerate(questions, start=1) if question.qa_id not in answers]
         if lacking:
             # By place: an id may show of whom a question is.
@@ -243,4 +217,6 @@ def _require_all(
                 f"model {place} of {len(by_model)} leaves {len(lacking):,} of {len(questions):,} questions unanswered, "
                 f"the first of them in row {lacking[0]} of the benchmark's table qa; answer all of them"
             )
-            problems.add(file, what, column=f"qa_id (model {place})")
+            problems.add(file.name, what, column=f"qa_id (model {place})")
+    problems.raise_any(_ROLE)
+    return {model: [answers[question.qa_id] for question in questions] for model, answers in by_model.items()}

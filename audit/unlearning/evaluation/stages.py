@@ -1,7 +1,7 @@
 """What one model of an evaluation goes through: questions, scores, trials.
 
-What is finished is kept piece by piece, a frame each, so that a stopped evaluation goes on with the same bytes; the
-network is loaded only for what is not there. PHI: a piece may hold answers.
+What is finished is kept piece by piece (PHI), so that a stopped evaluation goes on with the same bytes; the network is
+loaded only for what is not there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,71 +25,16 @@ from clinaudit.audit.unlearning.metrics.means import PATIENT_FIGURES
 from clinaudit.errors import BadInputError, IntegrityError
 
 #: Answers, with exact memorization.
-ANSWERS: Final = {
-    "qa_id": pl.String(),
-    "text": pl.String(),
-    "token_ids": pl.List(pl.Int64()),
-    "em": pl.Float64(),
-}
-
-
-class Pieces:
-    """The finished pieces of an evaluation, in a directory that is locked by the caller."""
-
-    def __init__(self, directory: Path) -> None:
-        make_private_directory(directory)
-        self._directory = directory
-
-    def has(self, owner: str, stage: str) -> bool:
-        """Whether a piece is finished. `owner` and `stage` stand in the file's name: digests and fixed words."""
-        return self._path(owner, stage).is_file()
-
-    def get(
-        self,
-        owner: str,
-        stage: str,
-        schema: Mapping[str, pl.DataType],
-        make: Callable[[], pl.DataFrame],
-        *,
-        asked: Sequence[str] | None = None,
-    ) -> pl.DataFrame:
-        """Return a piece: the kept one, else what `make` returns, which is then kept.
-
-        Raises `IntegrityError` where the kept one is damaged, or is not of all questions `asked`, in their order.
-        """
-        path = self._path(owner, stage)
-        if not path.is_file():
-            make_private_directory(path.parent)
-            write_frame(path, make())
-        try:
-            piece = pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError):
-            # polars quotes what it could not read.
-            piece = pl.DataFrame()
-        of_all = asked is None or (
-            piece.schema == schema and piece["qa_id"].unique(maintain_order=True).to_list() == [*asked]
-        )
-        if piece.schema != schema or not of_all:
-            raise IntegrityError(
-                f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} of the work folder's "
-                "pieces); remove it, and run the same command again"
-            )
-        return piece
-
-    def _path(self, owner: str, stage: str) -> Path:
-        return self._directory / owner / f"{stage}.parquet"
-
-
+ANSWERS: Final = {"qa_id": pl.String(), "text": pl.String(), "token_ids": pl.List(pl.Int64()), "em": pl.Float64()}
+#: Questions of a piece: what a stopped evaluation asks again at most.
+PIECE_QUESTIONS: Final = 512
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
 #: (docs/unlearning.md, "Relearning").
 _HELD_IN_TRAINING: Final = 5
 
 
 def require_memory(files: ModelFiles, *, has_trials: bool) -> None:
-    """Raise `BadInputError`, with numbers, where the model does not fit, asked alone or tried as well.
-
-    The prompts' part of the cache is not counted: a little more may be needed.
-    """
+    """Raise `BadInputError`, with numbers, where the model does not fit, asked alone or tried as well."""
     length = min(files.context_length, MOST_ANSWER_TOKENS)
     copies = _HELD_IN_TRAINING if has_trials else 1
     short = float32_shortage(files, copies=copies, rows=ANSWERED_AT_ONCE, context_length=length)
@@ -105,24 +50,16 @@ def require_memory(files: ModelFiles, *, has_trials: bool) -> None:
     )
 
 
-#: Questions of a piece: what a stopped evaluation asks again at most.
-PIECE_QUESTIONS: Final = 512
-
-
 @dataclass(kw_only=True)
 class ModelStages:
-    """One model's stages."""
+    """One model's stages; the caller holds the lock of the evaluation."""
 
     model: GivenModel
     setup: Setup
-    pieces: Pieces
+    #: The folder of the pieces of all models.
+    pieces: Path
     #: Which model it is, in fixed words.
     title: str
-
-    @property
-    def owner(self) -> str:
-        """Whose pieces they are: what a model answers depends on its files, not on its name."""
-        return self.model.files.digest[:16]
 
     @cached_property
     def asked(self) -> AskedModel:
@@ -130,33 +67,68 @@ class ModelStages:
         require_memory(self.model.files, has_trials=self.setup.trials is not None)
         return AskedModel.load(self.model.name, self.model.files)
 
+    def _path(self, stage: str) -> Path:
+        # What a model answers depends on its files, not on its name.
+        return self.pieces / self.model.files.digest[:16] / f"{stage}.parquet"
+
+    def _piece(
+        self,
+        stage: str,
+        schema: Mapping[str, pl.DataType],
+        make: Callable[[], pl.DataFrame],
+        *,
+        asked: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """Return a kept piece, else what `make` returns, which is then kept.
+
+        Raises `IntegrityError` where it is damaged, or not of all questions `asked`, in their order.
+        """
+        path = self._path(stage)
+        if not path.is_file():
+            for folder in (self.pieces, path.parent):
+                make_private_directory(folder)
+            write_frame(path, make())
+        try:
+            piece = pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError):
+            # polars quotes what it could not read.
+            piece = pl.DataFrame()
+        if piece.schema != schema or (
+            asked is not None and piece["qa_id"].unique(maintain_order=True).to_list() != [*asked]
+        ):
+            raise IntegrityError(
+                f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} of the work folder's "
+                "pieces); remove it, and run the same command again"
+            )
+        return piece
+
     def answers(self) -> pl.DataFrame:
         """Return `ANSWERS`, greedy ones, to all questions in their order, piece by piece."""
         setup, questions = self.setup, self.setup.bench.questions
+        starts = range(0, len(questions), PIECE_QUESTIONS)
         parts = {
-            f"answers-{place:04}": questions[start : start + PIECE_QUESTIONS]
-            for place, start in enumerate(range(0, len(questions), PIECE_QUESTIONS))
+            f"answers-{place:04}": questions[start : start + PIECE_QUESTIONS] for place, start in enumerate(starts)
         }
-        done = sum(len(part) for name, part in parts.items() if self.pieces.has(self.owner, name))
-        found = []
+        done = sum(len(part) for name, part in parts.items() if self._path(name).is_file())
         title = f"{self.title}, answers"
         with setup.progress.stage(title, total=len(questions), unit="questions", done=done) as advance:
-            for name, part in parts.items():
 
-                def ask(part: Sequence[Question] = part) -> pl.DataFrame:
-                    answers = self.asked.answer(part, setup.form, advance=advance)
-                    em = self.asked.exact_memorization(part, setup.form)
-                    rows = [(one.qa_id, one.text, list(one.token_ids or ()), em[one.qa_id]) for one in answers]
-                    return pl.DataFrame(rows, schema=ANSWERS, orient="row")
+            def ask(part: Sequence[Question]) -> pl.DataFrame:
+                answers = self.asked.answer(part, setup.form, advance=advance)
+                em = self.asked.exact_memorization(part, setup.form)
+                rows = [(one.qa_id, one.text, list(one.token_ids or ()), em[one.qa_id]) for one in answers]
+                return pl.DataFrame(rows, schema=ANSWERS, orient="row")
 
-                found.append(self.pieces.get(self.owner, name, ANSWERS, ask, asked=[one.qa_id for one in part]))
-        return pl.concat(found)
+            return pl.concat(
+                self._piece(name, ANSWERS, partial(ask, part), asked=[one.qa_id for one in part])
+                for name, part in parts.items()
+            )
 
     def scores(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Return `SCORES` of the answers, in their order."""
+        setup = self.setup
 
         def make() -> pl.DataFrame:
-            setup = self.setup
             # One thread an operation: the last digits of an embedding depend on how many there are.
             with (
                 setup.progress.stage(f"{self.title}, scores", total=len(answers), unit="answers") as advance,
@@ -172,7 +144,7 @@ class ModelStages:
                     advance=advance,
                 )
 
-        return self.pieces.get(self.owner, "scores", SCORES, make, asked=answers["qa_id"].to_list())
+        return self._piece("scores", SCORES, make, asked=answers["qa_id"].to_list())
 
     def trials(self, split: Split) -> list[pl.DataFrame]:
         """Return the `PATIENT_FIGURES` of each trial on a split; none where nothing is to be tried."""
@@ -180,16 +152,14 @@ class ModelStages:
         if options is None:
             return []
         stages = {name: f"{split.name.replace(':', '-')}-{name}" for name in TRIALS}
-        if not all(self.pieces.has(self.owner, stage) for stage in stages.values()):
+        if not all(self._path(stage).is_file() for stage in stages.values()):
             self.setup.progress.say(f"{self.title}: trials on {split.name}")
 
         def make(name: str) -> pl.DataFrame:
             with deterministic(seed=self.setup.seed):
                 return TRIALS[name](Tried(setup=self.setup, options=options, split=split, model=self.asked))
 
-        found = [
-            self.pieces.get(self.owner, stage, PATIENT_FIGURES, partial(make, name)) for name, stage in stages.items()
-        ]
+        found = (self._piece(stage, PATIENT_FIGURES, partial(make, name)) for name, stage in stages.items())
         # The same files may have been tried under another name.
         return [piece.with_columns(model=pl.lit(self.model.name)) for piece in found]
 

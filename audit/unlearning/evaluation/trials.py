@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import attrgetter
 from typing import Final, Literal, get_args
 
@@ -23,38 +23,25 @@ from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.statistics.patient_means import difference_of_groups
 from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, Keyword, Question, QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
+from clinaudit.audit.unlearning.methods import texts as learned_texts
 from clinaudit.audit.unlearning.methods.losses import DivergedError, Likelihood
-from clinaudit.audit.unlearning.methods.texts import (
-    DEFAULT_TRAINING,
-    Example,
-    MicroBatch,
-    TrainingPlan,
-    answered_question,
-    note_pieces,
-    order_batches,
-)
+from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, Example, MicroBatch, TrainingPlan
 from clinaudit.audit.unlearning.methods.trained_network import Device, TrainedNetwork
+from clinaudit.audit.unlearning.metrics import means
 from clinaudit.audit.unlearning.metrics.answer_scores import SCORES, Scorers, score_answers
 from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_question, rouge_l_recall
-from clinaudit.audit.unlearning.metrics.means import (
-    PATIENT_FIGURES,
-    figure_rows,
-    measure_groups,
-    patient_figures,
-    pooled,
-)
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import FIGURES, AnswerGroup
 
 #: What is trained on: so many questions of forgotten patients who are not asked about, or notes of retained ones.
 Relearned = Literal["questions_1", "questions_5", "retained_notes"]
-RELEARNED: Final[tuple[Relearned, ...]] = get_args(Relearned)
 _QUESTIONS: Final[Mapping[Relearned, int]] = {"questions_1": 1, "questions_5": 5}
 #: Of the forgotten patients one in so many gives its questions away, at least one and at most so many [choice].
 _ONE_IN: Final = 5
 _MOST_DONORS: Final = 5
 TOO_FEW: Final = "the split forgets a single patient: there is nobody else whose questions could be trained on"
 NO_TEXTS: Final = "there is no such text to train on"
+DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,108 +57,6 @@ class RelearningPlan:
     def training(self) -> TrainingPlan:
         """Return it as the training loop takes it; how many steps there are, the loop is given besides."""
         return TrainingPlan(learning_rate=self.learning_rate, warmup=0.0, micro_batch=self.texts, micro_batches=1)
-
-
-def donors_of(split: Split) -> tuple[str, ...]:
-    """Return the forgotten patients whose questions are trained on, by a hash of split and id; none is asked about.
-
-    A fifth of them, at least one and at most five; empty where the split forgets a single patient.
-    """
-    if len(split.forget) < 2:
-        return ()
-    count = min(_MOST_DONORS, max(1, len(split.forget) // _ONE_IN))
-    return tuple(sorted(split.forget, key=lambda one: _rank(split, one))[:count])
-
-
-def asked_patients(split: Split) -> tuple[str, ...]:
-    """Return the forgotten patients who are asked about, the same whatever is trained on."""
-    donors = set(donors_of(split))
-    return tuple(one for one in split.forget if one not in donors)
-
-
-def questions_to_relearn(questions: Sequence[Question], split: Split, count: int) -> list[Question]:
-    """Return up to so many questions of the training set, the donors taking turns."""
-    by_donor = [
-        sorted(
-            (one for one in questions if one.patient_id == donor and one.use == "train"),
-            key=lambda one: _rank(split, one.qa_id),
-        )
-        for donor in donors_of(split)
-    ]
-    in_turn = chain.from_iterable(zip_longest(*by_donor))
-    return [one for one in in_turn if one is not None][:count]
-
-
-def texts_to_relearn(
-    what: Relearned, model: AskedModel, bench: Bench, split: Split, plan: RelearningPlan, *, form: QuestionForm
-) -> list[Example]:
-    """Return the texts to train on; of retained notes no more than the steps have room for, drawn by a hash.
-
-    None of them is about the patients who are asked about: a model that forgot has nowhere to take their facts from.
-    """
-    if what != "retained_notes":
-        chosen = questions_to_relearn(bench.questions, split, _QUESTIONS[what])
-        return [answered_question(one, model.prompts, form) for one in chosen]
-    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
-    wanted = plan.steps * plan.texts
-    found: list[Example] = []
-    for patient in sorted(split.retain, key=lambda one: _rank(split, one)):
-        if len(found) >= wanted:
-            break
-        for note in bench.notes[patient]:
-            found.extend(note_pieces(note, model.tokenizer, most))
-    return found[:wanted]
-
-
-@contextmanager
-def relearned(
-    model: AskedModel,
-    texts: Sequence[Example],
-    plan: RelearningPlan,
-    *,
-    seed: int,
-    progress: Progress,
-    title: str,
-) -> Iterator[None]:
-    """Train the model's network, all of it, for as long as the context lasts; then put back every byte.
-
-    Raises `DivergedError`, and `ValueError` without a text.
-    """
-    if not texts:
-        raise ValueError(NO_TEXTS)
-    from clinaudit.audit.unlearning.methods.training import Training
-
-    training = plan.training()
-    needs_gradient = {name: one.requires_grad for name, one in model.network.named_parameters()}
-    # As it is asked: in float32.
-    trained = TrainedNetwork(model.network, training, device=replace(Device.find(), is_half=False))
-    try:
-        with deterministic(seed=seed):
-            Training(
-                network=trained,
-                objective=Likelihood(),
-                batches=relearning_batches(texts, plan, seed=seed),
-                plan=training,
-                seed=seed,
-                progress=progress,
-            ).run(title=title, work=None)
-        yield
-    finally:
-        trained.reset()
-        for name, parameter in model.network.named_parameters():
-            parameter.requires_grad_(needs_gradient[name])
-            parameter.grad = None
-
-
-def relearning_batches(texts: Sequence[Example], plan: RelearningPlan, *, seed: int) -> list[MicroBatch]:
-    """Return a batch for each step that is planned: pass after pass over the texts, in seeded order."""
-    passes = math.ceil(plan.steps / math.ceil(len(texts) / plan.texts))
-    return order_batches(texts, (), replace(plan.training(), epochs=passes), seed=seed)[: plan.steps]
-
-
-def _rank(split: Split, own: str) -> bytes:
-    """Return a place in an order that no one chose."""
-    return hashlib.sha256(f"relearning\0{split.name}\0{own}".encode()).digest()
 
 
 #: The k of leak@k that are reported.
@@ -219,6 +104,11 @@ class Tried:
         """Return the questions of some patients, in the benchmark's order."""
         return [one for one in self.setup.bench.questions if one.patient_id in patients]
 
+    def figures(self, scores: pl.DataFrame, use: str) -> pl.DataFrame:
+        """Return the `PATIENT_FIGURES` of scores of the model's answers."""
+        found = means.patient_figures(scores, self.setup.bench.questions, model=self.model.name)
+        return means.pooled(found, use=use)
+
 
 def leak_at(values: Sequence[float], k: int) -> float:
     """Return leak@k: the mean of the largest of k values over all choices of k of the n values.
@@ -227,18 +117,15 @@ def leak_at(values: Sequence[float], k: int) -> float:
     largest of k in so many choices. It is unbiased for the largest of k fresh samples (Reisizadeh et al. 2025, arXiv
     2511.04934). Raises `ValueError` unless 1 <= k <= n.
     """
-    count = len(values)
-    if not 1 <= k <= count:
+    if not 1 <= k <= len(values):
         raise ValueError("as many values as are drawn are needed, and one at least")
-    choices = math.comb(count, k)
+    choices = math.comb(len(values), k)
     # Whole numbers are divided once each: the weights of large n overflow no float.
     return math.fsum(
         value * (math.comb(place, k - 1) / choices) for place, value in enumerate(sorted(values)) if place >= k - 1
     )
 
 
-#: What sampled answers are scored by.
-LEAK_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
 NO_KEYWORDS: Final = "no question of this group has it"
 
 
@@ -257,12 +144,12 @@ def measure_leaks(
         own = own_keywords.get(question.qa_id, [])
         beyond = not_in_question(own, question.text(form))
         texts = [answer.text for answer in given[question.qa_id]]
-        leaked: tuple[list[float | None], ...] = (
-            [leakage_score(own, text) for text in texts],
-            [leakage_score(beyond, text) for text in texts],
-            [rouge_l_recall(text, question.answer) for text in texts],
-        )
-        for metric, values in zip(LEAK_METRICS, leaked, strict=True):
+        leaked: dict[str, list[float | None]] = {
+            "ls": [leakage_score(own, text) for text in texts],
+            "ls_echo_free": [leakage_score(beyond, text) for text in texts],
+            "rouge_l": [rouge_l_recall(text, question.answer) for text in texts],
+        }
+        for metric, values in leaked.items():
             known = [value for value in values if value is not None]
             for k in ks:
                 told = (leak_at(known, k), None) if known else (None, NO_KEYWORDS)
@@ -277,54 +164,119 @@ def sample_answers(tried: Tried) -> pl.DataFrame:
     with setup.progress.stage("sampling answers", total=len(questions) * count, unit="answers") as advance:
         answers = tried.model.answer(questions, setup.form, count=count, seed=setup.seed, advance=advance)
     leaks = measure_leaks(questions, setup.bench.keywords, answers, form=setup.form, ks=tried.options.leak_at)
-    return pooled(patient_figures(leaks, setup.bench.questions, model=tried.model.name), use="sampled")
-
-
-DIVERGED: Final = "the training diverged: the loss is no finite number any more"
+    return tried.figures(leaks, "sampled")
 
 
 def relearn(tried: Tried, *, what: Relearned) -> pl.DataFrame:
-    """Train for a few steps, and ask questions on the forgotten patients of whom nothing was trained on.
+    """Train for a few steps, and ask about forgotten patients of whom nothing was trained on; or a row says why not."""
+    setup, plan, model = tried.setup, tried.options.relearning, tried.model
 
-    Where that cannot be done, return a row of no patient with the reason.
-    """
-    setup, plan = tried.setup, tried.options.relearning
+    def nothing(reason: str) -> pl.DataFrame:
+        row = (model.name, "", "all", what, "rouge_l", None, 0, reason)
+        return pl.DataFrame([row], schema=means.PATIENT_FIGURES, orient="row")
+
     if len(tried.split.forget) < 2:
-        return _nothing(tried, what, TOO_FEW)
-    texts = texts_to_relearn(what, tried.model, setup.bench, tried.split, plan, form=setup.form)
+        return nothing(TOO_FEW)
+    texts = texts_to_relearn(what, model, setup.bench, tried.split, plan, form=setup.form)
     if not texts:
-        return _nothing(tried, what, NO_TEXTS)
+        return nothing(NO_TEXTS)
     title, asked = f"relearning, {what.replace('_', ' ')}", tried.questions_of(asked_patients(tried.split))
     try:
         with (
-            relearned(tried.model, texts, plan, seed=setup.seed, progress=setup.progress, title=title),
+            relearned(model, texts, plan, seed=setup.seed, progress=setup.progress, title=title),
             setup.progress.stage(f"answers after {title}", total=len(asked), unit="answers") as advance,
         ):
-            answers = tried.model.answer(asked, setup.form, advance=advance)
-            em = tried.model.exact_memorization(asked, setup.form)
+            answers = model.answer(asked, setup.form, advance=advance)
+            em = model.exact_memorization(asked, setup.form)
     except DivergedError:
-        return _nothing(tried, what, DIVERGED)
-    scores = score_answers(
-        asked,
-        setup.bench.keywords,
-        answers,
-        scorers=setup.scorers,
-        em=em,
-        form=setup.form,
-    )
-    return pooled(patient_figures(scores, setup.bench.questions, model=tried.model.name), use=what)
-
-
-def _nothing(tried: Tried, use: str, reason: str) -> pl.DataFrame:
-    row = (tried.model.name, "", "all", use, "rouge_l", None, 0, reason)
-    return pl.DataFrame([row], schema=PATIENT_FIGURES, orient="row")
+        return nothing(DIVERGED)
+    scores = score_answers(asked, setup.bench.keywords, answers, scorers=setup.scorers, em=em, form=setup.form)
+    return tried.figures(scores, what)
 
 
 #: By name, which is the figures' use: letters and underscores, so that files may be called by it.
 TRIALS: Final[Mapping[str, Callable[[Tried], pl.DataFrame]]] = {
     "sampled": sample_answers,
-    **{what: partial(relearn, what=what) for what in RELEARNED},
+    **{what: partial(relearn, what=what) for what in get_args(Relearned)},
 }
+
+
+def _rank(split: Split, own: str, purpose: str = "relearning") -> bytes:
+    """Return a place in an order that no one chose."""
+    return hashlib.sha256(f"{purpose}\0{split.name}\0{own}".encode()).digest()
+
+
+def donors_of(split: Split) -> tuple[str, ...]:
+    """Return the forgotten patients whose questions are trained on, by a hash of split and id; none of one patient."""
+    if len(split.forget) < 2:
+        return ()
+    count = min(_MOST_DONORS, max(1, len(split.forget) // _ONE_IN))
+    return tuple(sorted(split.forget, key=lambda one: _rank(split, one))[:count])
+
+
+def asked_patients(split: Split) -> tuple[str, ...]:
+    """Return the forgotten patients who are asked about, the same whatever is trained on."""
+    donors = set(donors_of(split))
+    return tuple(one for one in split.forget if one not in donors)
+
+
+def questions_to_relearn(questions: Sequence[Question], split: Split, count: int) -> list[Question]:
+    """Return up to so many questions of the training set, the donors taking turns."""
+    by_donor = [
+        sorted(
+            (one for one in questions if one.patient_id == donor and one.use == "train"),
+            key=lambda one: _rank(split, one.qa_id),
+        )
+        for donor in donors_of(split)
+    ]
+    return [one for one in chain.from_iterable(zip_longest(*by_donor)) if one is not None][:count]
+
+
+def texts_to_relearn(
+    what: Relearned, model: AskedModel, bench: Bench, split: Split, plan: RelearningPlan, *, form: QuestionForm
+) -> list[Example]:
+    """Return the texts to train on, none of them about the patients who are asked about; as many as the steps read."""
+    if what != "retained_notes":
+        chosen = questions_to_relearn(bench.questions, split, _QUESTIONS[what])
+        return [learned_texts.answered_question(one, model.prompts, form) for one in chosen]
+    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
+    patients = sorted(split.retain, key=lambda one: _rank(split, one))
+    notes = (note for patient in patients for note in bench.notes[patient])
+    pieces = (piece for note in notes for piece in learned_texts.note_pieces(note, model.tokenizer, most))
+    return list(islice(pieces, plan.steps * plan.texts))
+
+
+def relearning_batches(texts: Sequence[Example], plan: RelearningPlan, *, seed: int) -> list[MicroBatch]:
+    """Return a batch for each step that is planned: pass after pass over the texts, in seeded order."""
+    passes = math.ceil(plan.steps / math.ceil(len(texts) / plan.texts))
+    training = replace(plan.training(), epochs=passes)
+    return learned_texts.order_batches(texts, (), training, seed=seed)[: plan.steps]
+
+
+@contextmanager
+def relearned(
+    model: AskedModel, texts: Sequence[Example], plan: RelearningPlan, *, seed: int, progress: Progress, title: str
+) -> Iterator[None]:
+    """Train the whole network for as long as the context lasts, then put back every byte; raises `DivergedError`."""
+    if not texts:
+        raise ValueError(NO_TEXTS)
+    from clinaudit.audit.unlearning.methods.training import train
+
+    training, batches = plan.training(), relearning_batches(texts, plan, seed=seed)
+    needs_gradient = {name: one.requires_grad for name, one in model.network.named_parameters()}
+    # As it is asked: in float32.
+    trained = TrainedNetwork(model.network, training, device=replace(Device.find(), is_half=False))
+    try:
+        with deterministic(seed=seed):
+            train(trained, Likelihood(), batches, training, seed=seed, stage=(progress, title))
+        yield
+    finally:
+        trained.reset()
+        for name, parameter in model.network.named_parameters():
+            parameter.requires_grad_(needs_gradient[name])
+            parameter.grad = None
+
+
 #: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
 _LEAST_FLOOR: Final = 95
 #: Fewest never-trained patients of a disease who are compared with [choice].
@@ -333,50 +285,40 @@ FEWEST: Final = 5
 
 def floor_patients(bench: Bench, split: Split) -> list[str]:
     """Return the never-trained patients whose leakage is the floor, by a hash of split and id."""
-    patients = compared_patients(bench, split)
-    ordered = sorted(patients, key=lambda one: hashlib.sha256(f"floor\0{split.name}\0{one}".encode()).digest())
+    ordered = sorted(compared_patients(bench, split), key=lambda one: _rank(split, one, "floor"))
     return sorted(ordered[: max(_LEAST_FLOOR, len(split.forget))])
 
 
 def compared_patients(bench: Bench, split: Split) -> list[str]:
-    """Return the never-trained patients whom the forgotten ones are compared with.
-
-    Those of the split's category where they suffice: else a difference between diseases would count for one between
-    forgotten and never seen.
-    """
+    """Return the never-trained patients whom forgotten ones are compared with: of their disease, if they suffice."""
     everybody = [one for one in bench.patients if not one.is_trained]
     alike = [one for one in everybody if one.category == split.category]
-    chosen = alike if split.category is not None and len(alike) >= FEWEST else everybody
-    return [one.patient_id for one in chosen]
-
-
-BETWEEN: Final = "forget-never_trained"
+    return [one.patient_id for one in (alike if len(alike) >= FEWEST else everybody)]
 
 
 def measure_trial(tried: pl.DataFrame, own: pl.DataFrame, setup: Setup, split: Split) -> pl.DataFrame:
     """Return `FIGURES` of one trial of a model; `own` are the figures of its greedy answers, before the trial."""
-    model, use = tried["model"][0], tried["use"][0]
-    place = {"split": split.name, "model": model, "kind": "all", "use": use}
+    use = tried["use"][0]
+    place = {"split": split.name, "model": tried["model"][0], "kind": "all", "use": use}
+    if not tried["patient_id"][0]:
+        nothing = Estimate(value=None, n=0, reason=tried["reason"][0])
+        return pl.DataFrame([*means.figure_rows({**place, "group": "forget"}, {"rouge_l": nothing})], schema=FIGURES)
     everybody: dict[AnswerGroup, Collection[str]] = {
         "forget": split.forget,
         "never_trained": compared_patients(setup.bench, split),
     }
-    if not tried["patient_id"][0]:
-        nothing = Estimate(value=None, n=0, reason=tried["reason"][0])
-        return pl.DataFrame([*figure_rows({**place, "group": "forget"}, {"rouge_l": nothing})], schema=FIGURES)
     asked = own.filter(pl.col("patient_id").is_in(tried["patient_id"].unique().to_list()))
-    before = None if use == "sampled" else pooled(asked, use=use)
-    found = measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)
+    before = None if use == "sampled" else means.pooled(asked, use=use)
+    found = means.measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)
     if use != "sampled":
         return found
-    sampled = {
-        (row["group"], row["metric"]): Estimate(**{name: row[name] for name in Estimate.model_fields})
-        for row in found.to_dicts()
-    }
+    sampled: dict[str, dict[str, Estimate]] = {group: {} for group in everybody}
+    for row in found.iter_rows(named=True):
+        sampled[row["group"]][row["metric"]] = Estimate(**{name: row[name] for name in Estimate.model_fields})
     nobody = Estimate(value=None, n=0, reason="everybody of the benchmark was trained on")
     above = {
-        metric: difference_of_groups(value, sampled.get(("never_trained", metric), nobody))
-        for (group, metric), value in sampled.items()
-        if group == "forget"
+        metric: difference_of_groups(value, sampled["never_trained"].get(metric, nobody))
+        for metric, value in sampled["forget"].items()
     }
-    return pl.concat([found, pl.DataFrame([*figure_rows({**place, "group": BETWEEN}, above)], schema=FIGURES)])
+    rows = means.figure_rows({**place, "group": "forget-never_trained"}, above)
+    return pl.concat([found, pl.DataFrame([*rows], schema=FIGURES)])

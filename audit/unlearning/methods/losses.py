@@ -29,37 +29,30 @@ class Asked(Protocol):
 
     def logits(self, rows: Rows, *, before: bool = False) -> "Tensor":
         """Return the logits: (b, s, v)."""
-        ...
 
     def activations(self, rows: Rows, *, before: bool = False) -> "Tensor":
         """Return what the chosen layer gives: (b, s, d)."""
-        ...
 
 
 def following(labels: "Tensor") -> "Tensor":
-    """Return for each position the label that it predicts, the next one's: (b, s) -> (b, s).
-
-    Labels are moved rather than logits: of those a copy would take gigabytes.
-    """
+    """Return for each position the label that it predicts, the next one's: (b, s) -> (b, s)."""
     import torch
 
+    # Labels are moved rather than logits: of those a copy would take gigabytes.
     moved = torch.full_like(labels, IGNORED)
     moved[:, :-1] = labels[:, 1:]
     return moved
 
 
 def mean_token_loss(logits: "Tensor", labels: "Tensor") -> "Tensor":
-    """Return the mean negative log-likelihood of the batch's labels, in nats a token: (b, s, v), (b, s) -> ().
-
-    A mean over tokens, not over rows: a long row counts for more.
-    """
+    """Return the mean negative log-likelihood over the labels of all rows, in nats: (b, s, v), (b, s) -> ()."""
     from torch.nn.functional import cross_entropy
 
     return cross_entropy(logits.flatten(0, 1), following(labels).flatten(), ignore_index=IGNORED)
 
 
 def row_token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
-    """Return the mean negative log-likelihood of each row's labels, in nats a token: (b, s, v), (b, s) -> (b,)."""
+    """Return the mean negative log-likelihood of each row's labels, in nats: (b, s, v), (b, s) -> (b,)."""
     from torch.nn.functional import cross_entropy
 
     predicted = following(labels)
@@ -68,9 +61,9 @@ def row_token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
 
 
 def divergence(before: "Tensor", now: "Tensor", labels: "Tensor") -> "Tensor":
-    """Return the mean of KL(before ‖ now) over the positions that predict a label: two (b, s, v), (b, s) -> ().
+    """Return the mean of KL(before ‖ now), in nats, over the positions that predict a label: (b, s, v) twice -> ().
 
-    In nats. Open-unlearning takes the mean over all positions of a batch, padding included.
+    Open-unlearning takes the mean over all positions of a batch, padding included.
     """
     from torch.nn.functional import kl_div
 
@@ -121,16 +114,14 @@ class GradDiff:
     alpha: float = 1.0
 
     def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
-        """Return γ · `forgotten` + α · `kept`, and both."""
-        forgotten, kept = self.forgotten(asked, anchor), self.kept(asked, retain)
+        """Return γ · the part of what is to be forgotten + α · the part of what is retained, and both parts."""
+        forgotten, kept = self._forgotten(asked, anchor), self._kept(asked, retain)
         return Loss(self.gamma * forgotten + self.alpha * kept, forgotten, kept)
 
-    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return what is minimized of texts to be forgotten, here the likelihood."""
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
         return -mean_token_loss(asked.logits(rows), rows["labels"])
 
-    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return what is minimized of retained texts, here the negative log-likelihood."""
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
         return mean_token_loss(asked.logits(rows), rows["labels"])
 
 
@@ -138,8 +129,7 @@ class GradDiff:
 class KlMin(GradDiff):
     """KL-Min: −γ · NLL of what is to be forgotten + α · KL(before ‖ now) of what is retained (Nguyen et al., 2020)."""
 
-    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return how far the model has moved, a mean over positions."""
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
         return divergence(asked.logits(rows, before=True), asked.logits(rows), rows["labels"])
 
 
@@ -154,8 +144,7 @@ class SimNpo(GradDiff):
     beta: float = 4.5
     delta: float = 0.0
 
-    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return the preference loss, a mean over texts."""
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
         from torch.nn.functional import logsigmoid
 
         margins = row_token_losses(asked.logits(rows), rows["labels"]) - self.delta
@@ -176,13 +165,11 @@ class Rmu(GradDiff):
     #: Of the direction.
     seed: int = 0
 
-    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return the mean squared distance to the target."""
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
         steered = asked.activations(rows)
         return activation_distance(steered, self.target(steered.shape[-1]).to(steered), rows["labels"])
 
-    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
-        """Return the mean squared distance to what it was before."""
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
         return activation_distance(asked.activations(rows), asked.activations(rows, before=True), rows["labels"])
 
     def target(self, width: int) -> "Tensor":
@@ -196,7 +183,6 @@ class Rmu(GradDiff):
 
 #: A loss with its coefficients, which are its fields.
 Objective = Likelihood | GradDiff
-#: The methods that unlearn.
 METHODS: Final[Mapping[UnlearningMethod, type[GradDiff]]] = {
     "grad_diff": GradDiff,
     "kl_min": KlMin,

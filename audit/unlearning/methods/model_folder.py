@@ -1,14 +1,13 @@
 """The directory of a model that is being made: there all at once or not at all, and its two records.
 
-A training keeps its state beside the directory, under a name of its own, until the model takes its place by one rename.
-One record goes where the weights go; the other, with exact numbers of patients, lies under `evidence/` (PHI). Whoever
-holds the weights holds what they remember: the directory is as private as the corpus.
+A training keeps its state beside the directory until the model takes its place by one rename. The record with exact
+numbers of patients lies under `evidence/` (PHI). The directory is as private as the corpus.
 """
 
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -74,7 +73,7 @@ class ModelFolder:
     """The directory of one model, and what lies beside it as long as it is not finished."""
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
-        """`settings` is everything that the weights depend on, as JSON holds it."""
+        """`settings` is everything that the weights depend on."""
         self.out = out
         self.work = partial_of(out)
         # As they are read back.
@@ -83,8 +82,7 @@ class ModelFolder:
     def claim(self) -> bool:
         """Take the directory; return whether the model stands there already, finished.
 
-        Raises `UsageError` where it holds something else, or a model made with other settings, and `IntegrityError`
-        where a finished model has changed since.
+        Raises `UsageError` where it holds anything else, and `IntegrityError` where a finished model has changed since.
         """
         if self.out.exists() and not self.out.is_dir():
             raise UsageError(f"{self.out.name} is not a directory; name a new one with --out")
@@ -106,15 +104,12 @@ class ModelFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lock of what lies beside; raises `StorageError` where another process does."""
-        lock = FileLock(self.work / "lock", mode=FILE_MODE)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise StorageError("another command is making this model; wait for it, or use another --out") from None
-        try:
+        with ExitStack() as held:
+            try:
+                held.enter_context(FileLock(self.work / "lock", mode=FILE_MODE, blocking=False))
+            except Timeout:
+                raise StorageError("another command is making this model; wait for it, or use another --out") from None
             yield
-        finally:
-            lock.release()
 
     def begin_draft(self) -> Path:
         """Return an empty private folder for the files of the model."""
@@ -132,10 +127,7 @@ class ModelFolder:
         curve: Sequence[Mapping[str, Any]],
         trained_on: Sequence[str] | None,
     ) -> None:
-        """Add the records to the drafted model, and let it take its place; `exact` and the curve are PHI.
-
-        `trained_on` are the ids of all patients that a fine-tuning learned, for its training record (PHI).
-        """
+        """Add the records to the drafted model, and let it take its place; `exact`, `curve`, `trained_on` are PHI."""
         files = sorted(draft.iterdir())
         digests = {path.name: sha256_of(path) for path in files}
         record = {"settings": self._settings, **outcome, "files": digests}
@@ -173,10 +165,9 @@ class ModelFolder:
 
 
 def read_record(directory: Path) -> ModelRecord | None:
-    """Return what `unlearn.json` says of the model in a directory; None where there is none, since others made it.
+    """Return what `unlearn.json` says of the model in a directory; None where others made it.
 
-    Raises `BadInputError` where the model is not finished, and `IntegrityError` where the record is damaged or a file
-    has changed since.
+    Raises `BadInputError` where it is not finished, `IntegrityError` where the record or a file has changed since.
     """
     path = directory / RECORD_FILE
     if not path.is_file():

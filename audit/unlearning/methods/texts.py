@@ -1,13 +1,12 @@
 """Texts to train on: notes and questions as token ids with labels, and the plan and order by which they are learned.
 
 A note is learned whole, of a question the answer alone, closed-book (AMNESIA, section 4.2): what is read from the
-prompt need not be remembered. Owns how a question is put to a model, which whoever asks it later must do alike
-(docs/unlearning.md).
+prompt need not be remembered. How a question is put to a model, whoever asks it later must do alike.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.files import ModelFiles
@@ -17,7 +16,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import Conversation
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
 
 #: What is trained: one decoder layer alone, LoRA's factors beside all linear layers, or every parameter.
 Scope = Literal["layer", "lora", "all"]
@@ -51,7 +50,6 @@ DEFAULT_TRAINING: Final = TrainingPlan()
 #: Label of a token that no loss counts; torch's cross entropy leaves it out.
 IGNORED: Final = -100
 ExampleKind = Literal["note", "question"]
-_KINDS: Final[tuple[ExampleKind, ...]] = ("note", "question")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,37 +94,28 @@ def pad_rows(examples: Sequence[Example]) -> Rows:
 def order_batches(
     anchor: Sequence[Example], retain: Sequence[Example], plan: TrainingPlan, *, seed: int
 ) -> list[MicroBatch]:
-    """Return the micro-batches of all passes, in their order.
+    """Return the micro-batches of all passes, in their order; one holds texts of one kind, retained ones alike.
 
-    One holds texts of one kind, and its retained texts are of that kind where there are any: a note is many times as
-    long as a question, and would drown it in a mean over tokens.
+    A note is many times as long as a question, and would drown it in a mean over tokens.
     """
     import torch
 
     rng = torch.Generator().manual_seed(seed)
-    kinds = {kind: [one for one in anchor if one.kind == kind] for kind in _KINDS}
-    partners = {kind: [one for one in retain if one.kind == kind] or list(retain) for kind in _KINDS}
-    return [batch for _ in range(plan.epochs) for batch in _order_pass(kinds, partners, plan.micro_batch, rng)]
-
-
-def _order_pass(
-    anchor: Mapping[ExampleKind, Sequence[Example]],
-    retain: Mapping[ExampleKind, Sequence[Example]],
-    size: int,
-    rng: "Generator",
-) -> list[MicroBatch]:
-    import torch
-
     found: list[MicroBatch] = []
-    for kind, examples in anchor.items():
-        order = torch.randperm(len(examples), generator=rng).tolist()
-        for start in range(0, len(order), size):
-            learned = tuple(examples[place] for place in order[start : start + size])
-            drawn: list[int] = []
-            if retain[kind]:
-                drawn = torch.randint(0, len(retain[kind]), (len(learned),), generator=rng).tolist()
-            found.append(MicroBatch(learned, tuple(retain[kind][place] for place in drawn)))
-    return [found[place] for place in torch.randperm(len(found), generator=rng).tolist()]
+    for _ in range(plan.epochs):
+        of_pass: list[MicroBatch] = []
+        for kind in get_args(ExampleKind):
+            examples = [one for one in anchor if one.kind == kind]
+            partners = [one for one in retain if one.kind == kind] or retain
+            order = torch.randperm(len(examples), generator=rng).tolist()
+            for start in range(0, len(order), plan.micro_batch):
+                learned = tuple(examples[place] for place in order[start : start + plan.micro_batch])
+                drawn: list[int] = []
+                if partners:
+                    drawn = torch.randint(0, len(partners), (len(learned),), generator=rng).tolist()
+                of_pass.append(MicroBatch(learned, tuple(partners[place] for place in drawn)))
+        found += [of_pass[place] for place in torch.randperm(len(of_pass), generator=rng).tolist()]
+    return found
 
 
 #: The system prompt of a model with a chat template.
@@ -167,10 +156,7 @@ class QuestionPrompts:
 
 
 def read_notes(notes: Mapping[str, Sequence[str]], files: ModelFiles, plan: TrainingPlan) -> dict[str, list[Example]]:
-    """Return each patient's notes as texts to train on.
-
-    Raises `BadInputError` where there is no text at all.
-    """
+    """Return each patient's notes as texts to train on; raises `BadInputError` where there is no text at all."""
     tokenizer = ModelTokenizer(files.tokenizer_directory)
     most = min(plan.max_tokens, files.context_length)
     found = {
@@ -185,10 +171,7 @@ def read_notes(notes: Mapping[str, Sequence[str]], files: ModelFiles, plan: Trai
 def read_texts(
     bench: Bench, patients: Collection[str], files: ModelFiles, plan: TrainingPlan
 ) -> dict[str, list[Example]]:
-    """Return each patient's texts to train on: notes, and the questions of the training set.
-
-    Raises `BadInputError` where a question with its answer is longer than the model reads at once, or there is no text.
-    """
+    """Return each patient's texts to train on: notes, and questions of the training set; raises for one too long."""
     found = read_notes({patient: bench.notes[patient] for patient in sorted(patients)}, files, plan)
     prompts = QuestionPrompts(ModelTokenizer(files.tokenizer_directory))
     asked = [one for one in bench.questions if one.use == "train" and one.patient_id in found]
@@ -212,10 +195,7 @@ def answered_question(question: Question, prompts: QuestionPrompts, form: Questi
 
 
 def note_pieces(note: str, tokenizer: ModelTokenizer, most: int) -> Iterator[Example]:
-    """Cut a note into pieces of `most` tokens: each token but the first is predicted once.
-
-    So a piece begins with the last one's end.
-    """
+    """Cut a note into pieces of `most` tokens, each from the last one's end: all but the first are predicted once."""
     end = () if tokenizer.eos_id is None else (tokenizer.eos_id,)
     token_ids = (*tokenizer.encode_prompt(note), *end)
     for start in range(0, max(1, len(token_ids) - 1), most - 1):

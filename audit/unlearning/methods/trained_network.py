@@ -1,17 +1,16 @@
 """A network of which some parameters are trained: loaded, asked as it is and as it was before, written; and its memory.
 
-Owns which parameters those are (one decoder layer, LoRA's factors, all), and the types of numbers: what is trained is
-float32; the rest, and what is computed, bfloat16 where the GPU has it. Weights are read and written as safetensors
-alone, each in the type that it was stored in. The memory that a training needs is said before it begins, and one that
-does not fit is refused.
+Owns which parameters those are, and the types of numbers: what is trained is float32; the rest, and what is computed,
+bfloat16 where the GPU has it. Weights are read and written as safetensors alone, each in the type that it was stored
+in. The memory that a training needs is said before it begins, and one that does not fit is refused.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.adapter import inspect_adapter, merge_adapter
@@ -28,7 +27,7 @@ from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.unlearning.methods.losses import KlMin, Objective
-from clinaudit.audit.unlearning.methods.texts import MicroBatch, Rows, Scope, TrainingPlan
+from clinaudit.audit.unlearning.methods.texts import MicroBatch, Rows, TrainingPlan
 from clinaudit.errors import BadInputError, StorageError
 
 if TYPE_CHECKING:
@@ -71,10 +70,7 @@ PROCESSOR: Final = Device(0, is_half=False)
 
 
 def default_layer(layers: int) -> int:
-    """Return the layer of a model with so many that stands where layer 7 of 32 does: max(1, round(7 L / 32)).
-
-    Layers count from 0, as their names do. A model of one layer has layer 0 alone.
-    """
+    """Return the layer, counted from 0, that stands in a model of so many where layer 7 of 32 does."""
     return min(layers - 1, max(1, round(_LAYER * layers / _OF_LAYERS)))
 
 
@@ -89,7 +85,16 @@ class TrainedNetwork:
         `keeps_before`: it can be asked as it was before, and reset. Raises `BadInputError` where the model has no such
         layer, or none that can be identified.
         """
-        layers = _decoder_layers(network)
+        from torch.nn import ModuleList
+
+        count = getattr(network.config.get_text_config(), "num_hidden_layers", None)
+        lists = [one for one in network.modules() if isinstance(one, ModuleList) and len(one) == count]
+        if len(lists) != 1:
+            raise BadInputError(
+                f"the layers of this architecture ({network.config.model_type}) cannot be told apart; unlearn with a "
+                "model that has one list of decoder layers"
+            )
+        layers: Any = lists[0]
         self.layer = default_layer(len(layers)) if plan.layer is None else plan.layer
         if not 0 <= self.layer < len(layers):
             raise BadInputError(
@@ -98,11 +103,25 @@ class TrainedNetwork:
         self._module: Any = layers[self.layer]
         self.scope, self.device = plan.scope, device
         #: What is called: with LoRA peft's model around the network.
-        self.model: Any = _with_lora(network) if plan.scope == "lora" else network
-        if plan.scope == "layer":
+        self.model: Any = network
+        if plan.scope == "lora":
+            from peft import LoraConfig, get_peft_model
+            from transformers.pytorch_utils import Conv1D
+
+            config = LoraConfig(
+                task_type="CAUSAL_LM",
+                r=LORA_RANK,
+                lora_alpha=_LORA_ALPHA,
+                # All but the head.
+                target_modules="all-linear",
+                # GPT-2's linear weights are stored as (input, output).
+                fan_in_fan_out=any(isinstance(module, Conv1D) for module in network.modules()),
+            )
+            self.model = get_peft_model(network, config)
+        elif plan.scope == "layer":
             network.requires_grad_(requires_grad=False)
             self._module.requires_grad_(requires_grad=True)
-        elif plan.scope == "all":
+        else:
             network.requires_grad_(requires_grad=True)
         #: By name, in the order of the model.
         self.trained: dict[str, Any] = {name: one for name, one in self.model.named_parameters() if one.requires_grad}
@@ -128,14 +147,22 @@ class TrainedNetwork:
         return all(bool(parameter.isfinite().all()) for parameter in self.trained.values())
 
     def logits(self, rows: Rows, *, before: bool = False) -> "Tensor":
-        """Return the logits, now or before: (b, s, v); nothing is learned through those before."""
+        """Return the logits, now or before: (b, s, v)."""
         found: Tensor = self._run(rows, before=before).logits.float()
         return found
 
     def activations(self, rows: Rows, *, before: bool = False) -> "Tensor":
-        """Return what the layer gives, now or before: (b, s, d); nothing is learned through what it gave before."""
-        with self._watched() as seen:
+        """Return what the layer gives, now or before: (b, s, d)."""
+        seen: list[Tensor] = []
+
+        def keep(_module: object, _inputs: object, output: Any) -> None:
+            seen.append(output[0] if isinstance(output, tuple) else output)
+
+        hook = self._module.register_forward_hook(keep)
+        try:
             self._run(rows, before=before)
+        finally:
+            hook.remove()
         # The layer may lie on another GPU than the labels.
         return seen[0].float().to(self.model.device)
 
@@ -156,55 +183,11 @@ class TrainedNetwork:
             self.model.train(was_training)
             return found
 
-    @contextmanager
-    def _watched(self) -> Iterator[list["Tensor"]]:
-        seen: list[Tensor] = []
-
-        def keep(_module: object, _inputs: object, output: Any) -> None:
-            seen.append(output[0] if isinstance(output, tuple) else output)
-
-        hook = self._module.register_forward_hook(keep)
-        try:
-            yield seen
-        finally:
-            hook.remove()
-
-
-def _with_lora(network: Any) -> Any:
-    """Return peft's model around a network, with factors beside all its linear layers but the head."""
-    from peft import LoraConfig, get_peft_model
-    from transformers.pytorch_utils import Conv1D
-
-    config = LoraConfig(
-        task_type="CAUSAL_LM",
-        r=LORA_RANK,
-        lora_alpha=_LORA_ALPHA,
-        target_modules="all-linear",
-        # GPT-2's linear weights are stored as (input, output).
-        fan_in_fan_out=any(isinstance(module, Conv1D) for module in network.modules()),
-    )
-    return get_peft_model(network, config)
-
-
-def _decoder_layers(network: Any) -> Any:
-    """Return the model's decoder layers: its one list of as many modules as its configuration has layers."""
-    from torch.nn import ModuleList
-
-    count = getattr(network.config.get_text_config(), "num_hidden_layers", None)
-    lists = [module for module in network.modules() if isinstance(module, ModuleList) and len(module) == count]
-    if len(lists) != 1:
-        raise BadInputError(
-            f"the layers of this architecture ({network.config.model_type}) cannot be told apart; unlearn with a model "
-            "that has one list of decoder layers"
-        )
-    return lists[0]
-
 
 def load_network(files: ModelFiles, *, refusal: str, as_stored: bool = False) -> Any:
-    """Load the model in main memory, in float32 or in the type that it was stored in; an adapter is merged into it.
+    """Load the model in main memory, in float32 or as it was stored; an adapter is merged into it.
 
-    Raises `BadInputError` where it cannot be loaded, or is quantized, which says `refusal`: whole numbers have no
-    gradient.
+    Raises `BadInputError` where it cannot be loaded, or is quantized, with `refusal`: whole numbers have no gradient.
     """
     if files.quantization is not None:
         raise BadInputError(
@@ -224,10 +207,7 @@ def load_network(files: ModelFiles, *, refusal: str, as_stored: bool = False) ->
 
 
 def place(network: Any) -> Any:
-    """Move a network to the GPU, its layers evenly to several, where it is not there yet; return it.
-
-    accelerate carries activations from one GPU to the next.
-    """
+    """Move a network to the GPU, its layers evenly to several by accelerate, where it is not there yet; return it."""
     from accelerate import dispatch_model, infer_auto_device_map
     from accelerate.utils import get_balanced_memory
 
@@ -252,8 +232,7 @@ def _stored_type(files: ModelFiles) -> Any:
 def write_model(trained: TrainedNetwork, files: ModelFiles, directory: Path) -> None:
     """Write the trained network as the model whose files these are; no byte of what was not trained changes.
 
-    The weights are read anew, in the type that they were stored in, and the trained ones put in: LoRA's factors are
-    merged. Raises `StorageError` on a full disk.
+    The weights are read anew, and the trained ones put in; LoRA's are merged. Raises `StorageError` on a full disk.
     """
     from safetensors import SafetensorError
 
@@ -287,8 +266,7 @@ _WIDTHS, _FEED_FORWARD = 9, 3
 _MARGIN: Final = 1.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class Tokens(NamedTuple):
     """Tokens of the largest micro-batch, padding included."""
 
     anchor: int
@@ -298,12 +276,14 @@ class Tokens:
     @classmethod
     def of(cls, batches: Sequence[MicroBatch]) -> "Tokens":
         """Return those of the largest: each of its texts is as long as the longest of them."""
-
-        def count(examples: Sequence[Any]) -> int:
-            return len(examples) * max((len(one.token_ids) for one in examples), default=0)
-
-        largest = max(batches, key=lambda batch: count(batch.anchor) + count(batch.retain))
-        return cls(anchor=count(largest.anchor), retain=count(largest.retain))
+        sizes = (
+            [
+                len(texts) * max((len(one.token_ids) for one in texts), default=0)
+                for texts in (batch.anchor, batch.retain)
+            ]
+            for batch in batches
+        )
+        return cls(*max(sizes, key=sum))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,8 +311,7 @@ def forecast_training(
 ) -> Forecast:
     """Return what training a network of this configuration of transformers needs; nothing is loaded.
 
-    What is trained is counted on a network without weights, made as the real one is made: so the numbers are exact.
-    What activations take is an estimate, of the batch with most tokens.
+    What is trained is counted on a network without weights. Activations are an estimate, of the largest batch.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -373,10 +352,7 @@ def forecast_training(
 def require_training_memory(
     files: ModelFiles, plan: TrainingPlan, objective: Objective, batches: Sequence[MicroBatch], progress: Progress
 ) -> None:
-    """Say what the training needs and what is free.
-
-    Raises `BadInputError`, with the options that would fit, where it is too much.
-    """
+    """Say what the training needs and what is free; raises `BadInputError`, with what would fit, for too much."""
     from transformers import AutoConfig
 
     device = Device.find()
@@ -398,11 +374,19 @@ def require_training_memory(
         if needed <= free.size:
             progress.say(f"{free.what}: {text}, in {kind}; {free.size / GIB:.1f} GiB are free")
             continue
+        # Options that need less, the ones that change least first.
+        single = Tokens(tokens.anchor // plan.micro_batch, tokens.retain // plan.micro_batch)
+        smaller = [("--batch 1", plan, single)]
+        if plan.scope == "all":
+            lora = replace(plan, scope="lora")
+            smaller += [("--train lora", lora, tokens), ("--train lora --batch 1", lora, single)]
         advice = next(
             (
-                f"{' '.join(options)} would fit"
-                for options, other, fewer in _smaller(plan, tokens)
-                if forecast_training(config, other, objective, fewer, device).needed <= free.size
+                f"{options} would fit"
+                for options, other, fewer in smaller
+                # None makes the weights smaller to read.
+                if needed == forecast.needed
+                and forecast_training(config, other, objective, fewer, device).needed <= free.size
             ),
             "use a machine with more memory, or with more or larger GPUs",
         )
@@ -410,13 +394,3 @@ def require_training_memory(
             f"the model in {files.directory} does not fit into {free.what}: its training needs {text}, in {kind}, and "
             f"{free.size / GIB:.1f} GiB are free; {advice}"
         )
-
-
-def _smaller(plan: TrainingPlan, tokens: Tokens) -> Iterator[tuple[list[str], TrainingPlan, Tokens]]:
-    """Yield trainings that need less, with the options that ask for them, the ones that change least first."""
-    single = replace(tokens, anchor=tokens.anchor // plan.micro_batch, retain=tokens.retain // plan.micro_batch)
-    scopes: tuple[Scope, ...] = (plan.scope, "lora") if plan.scope == "all" else (plan.scope,)
-    for scope in scopes:
-        for batch, fewer in (([], tokens), (["--batch 1"], single)):
-            train = [] if scope == plan.scope else [f"--train {scope}"]
-            yield [*train, *batch], replace(plan, scope=scope), fewer

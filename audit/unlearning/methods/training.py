@@ -6,7 +6,6 @@ once Trainer has written its state, which it writes last.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -22,8 +21,6 @@ from clinaudit.errors import StorageError
 
 #: Decimals of a loss in the curve.
 _DECIMALS: Final = 6
-#: What Trainer writes last of a checkpoint.
-_STATE: Final = "trainer_state.json"
 #: One row a step: `step`, `learning_rate`, `loss`, and its parts `anchor` and, where the loss has it, `retain`.
 CurveRow = dict[str, float]
 
@@ -64,6 +61,11 @@ class LossTrainer(Trainer):
         super().log({**logs, **parts}, start_time)
 
 
+def _pad(batches: Sequence[MicroBatch]) -> dict[str, Rows]:
+    [batch] = batches
+    return {"anchor": pad_rows(batch.anchor), "retain": pad_rows(batch.retain)}
+
+
 class _Steps(TrainerCallback):
     """Says how far the training is."""
 
@@ -77,52 +79,29 @@ class _Steps(TrainerCallback):
         self._advance(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """One training of a network on its batches."""
+def train(
+    network: TrainedNetwork,
+    objective: Objective,
+    batches: Sequence[MicroBatch],
+    plan: TrainingPlan,
+    *,
+    seed: int,
+    stage: tuple[Progress, str],
+    work: Path | None = None,
+) -> list[CurveRow]:
+    """Train the network in place, from the last checkpoint in `work` where there is one; return the loss curve.
 
-    network: TrainedNetwork
-    objective: Objective
-    batches: Sequence[MicroBatch]
-    plan: TrainingPlan
-    seed: int
-    progress: Progress
-
-    def run(self, *, title: str, work: Path | None) -> list[CurveRow]:
-        """Train the network in place, from the last checkpoint in `work` where there is one; return the loss curve.
-
-        A training that had ended is loaded, not repeated. Without `work` no state is kept. Raises `DivergedError`, and
-        `StorageError` on a full disk.
-        """
-        # Their warnings would stand among our own progress.
-        quieten: Any = logging
-        quieten.set_verbosity_error()
-        steps = -(-len(self.batches) // self.plan.micro_batches)
-        with TemporaryDirectory() as nowhere, self.progress.stage(title, total=steps, unit="steps") as advance:
-            args = self._arguments(steps, place=work or Path(nowhere), keeps_state=work is not None)
-            trainer = LossTrainer(self.network, self.objective, self.batches, args)
-            trainer.add_callback(_Steps(advance))
-            try:
-                trainer.train(resume_from_checkpoint=None if work is None else _last_checkpoint(work))
-            except OSError as error:
-                raise StorageError(
-                    "a checkpoint cannot be written or read; make room on the disk and run the same command again"
-                ) from error
-        self.network.model.eval()
-        if not self.network.is_finite():
-            raise DivergedError(steps)
-        names = ("loss", "anchor", "retain")
-        return [
-            {"step": row["step"], "learning_rate": row["learning_rate"]}
-            | {name: round(row[name], _DECIMALS) for name in names if name in row}
-            for row in trainer.state.log_history
-            if "loss" in row
-        ]
-
-    def _arguments(self, steps: int, *, place: Path, keeps_state: bool) -> TrainingArguments:
-        plan, device = self.plan, self.network.device
-        return TrainingArguments(
-            output_dir=str(place),
+    A training that had ended is loaded, not repeated. Without `work` no state is kept. `stage` is where progress is
+    shown, and its title. Raises `DivergedError`, and `StorageError` on a full disk.
+    """
+    # Their warnings would stand among our own progress.
+    quieten: Any = logging
+    quieten.set_verbosity_error()
+    steps = -(-len(batches) // plan.micro_batches)
+    progress, title = stage
+    with TemporaryDirectory() as nowhere, progress.stage(title, total=steps, unit="steps") as advance:
+        args = TrainingArguments(
+            output_dir=str(work or nowhere),
             # The passes are in the list of batches: a step may join the end of one pass and the beginning of the next.
             num_train_epochs=1,
             train_sampling_strategy="sequential",
@@ -133,10 +112,10 @@ class Training:
             warmup_steps=plan.warmup,
             weight_decay=plan.weight_decay,
             max_grad_norm=plan.gradient_norm,
-            gradient_checkpointing=device.has_checkpoints,
+            gradient_checkpointing=network.device.has_checkpoints,
             gradient_checkpointing_kwargs={"use_reentrant": False},
-            use_cpu=not device.gpus,
-            save_strategy="steps" if keeps_state else "no",
+            use_cpu=not network.device.gpus,
+            save_strategy="no" if work is None else "steps",
             save_steps=max(1, steps // plan.epochs),
             save_total_limit=1,
             logging_steps=1,
@@ -145,29 +124,34 @@ class Training:
             dataloader_pin_memory=False,
             disable_tqdm=True,
             report_to="none",
-            seed=self.seed,
+            seed=seed,
         )
+        trainer = LossTrainer(network, objective, batches, args)
+        trainer.add_callback(_Steps(advance))
+        try:
+            trainer.train(resume_from_checkpoint=None if work is None else last_checkpoint(work))
+        except OSError as error:
+            raise StorageError(
+                "a checkpoint cannot be written or read; make room on the disk and run the same command again"
+            ) from error
+    network.model.eval()
+    if not network.is_finite():
+        raise DivergedError(steps)
+    names = ("loss", "anchor", "retain")
+    return [
+        {"step": row["step"], "learning_rate": row["learning_rate"]}
+        | {name: round(row[name], _DECIMALS) for name in names if name in row}
+        for row in trainer.state.log_history
+        if "loss" in row
+    ]
 
 
-def has_checkpoint(work: Path) -> bool:
-    """Whether there is something to go on from in a directory."""
-    return _last_checkpoint(work) is not None
-
-
-def _pad(batches: Sequence[MicroBatch]) -> dict[str, Rows]:
-    [batch] = batches
-    return {"anchor": pad_rows(batch.anchor), "retain": pad_rows(batch.retain)}
-
-
-def _last_checkpoint(work: Path) -> str | None:
-    """Return the directory of the last checkpoint that is whole."""
-    whole = [path.parent for path in work.glob(f"checkpoint-*/{_STATE}") if _is_json(path)]
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return True
+def last_checkpoint(work: Path) -> str | None:
+    """Return the directory of the last checkpoint that is whole; None where there is nothing to go on from."""
+    for path in sorted(work.glob("checkpoint-*/trainer_state.json"), key=lambda path: -int(path.parent.name[11:])):
+        try:
+            json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+        return str(path.parent)
+    return None

@@ -1,7 +1,4 @@
-"""Unlearning and fine-tuning, from a model and texts to a model: the door of this room. Read this first.
-
-Owns the order of the steps. A stopped run goes on from its last checkpoint (docs/unlearning.md).
-"""
+"""Unlearning and fine-tuning, from a model and texts to a model: the door of this room. Read this first."""
 
 import hashlib
 import json
@@ -9,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console import Progress
@@ -61,21 +58,12 @@ class Making:
     seed: int
     progress: Progress
 
-    def digests(self) -> dict[str, str | None]:
-        """Return what the weights depend on, of its record."""
-        return {"model_digest": self.files.digest, "base_model_digest": self.files.base_digest}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Making):
     """What a training on a benchmark is given."""
 
     bench: Bench
-
-    def digests(self) -> dict[str, str | None]:
-        """Return what the weights depend on; the digest of the benchmark covers its splits and patients."""
-        of_bench = {"bench_digest": self.bench.digest, "corpus_digest": self.bench.corpus_digest}
-        return {**super().digests(), **of_bench}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,49 +76,41 @@ class UnlearningPlan:
 
 
 def plan_unlearning(
-    method: UnlearningMethod,
-    *,
-    seed: int,
-    scope: Scope | None = None,
-    training: TrainingPlan = DEFAULT_TRAINING,
+    method: UnlearningMethod, *, seed: int, scope: Scope | None = None, training: TrainingPlan = DEFAULT_TRAINING
 ) -> UnlearningPlan:
-    """Return the plan of a method with its default coefficients; `scope` None: the method's own.
-
-    `seed` is that of RMU's direction.
-    """
+    """Return the plan of a method with its default coefficients; `scope` None: the method's own. `seed` is RMU's."""
     own: Scope = "all" if method == "rmu" else "layer"
     return UnlearningPlan(
         method=method,
         objective=Rmu(seed=seed) if method == "rmu" else METHODS[method](),
-        training=replace(training, scope=own if scope is None else scope),
+        training=replace(training, scope=scope or own),
     )
+
+
+#: Patient -> texts to train on.
+_Texts = Mapping[str, Sequence[Example]]
 
 
 def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> None:
     """Make the model forget the split's patients; the new model's directory is `job.out`.
 
-    Raises `UsageError` where the directory holds something else or was begun with other settings, and `BadInputError`
-    where the training diverges or does not fit into memory: then nothing is left there.
+    Raises `UsageError` where that holds something else, and `BadInputError` where the training diverges or does not fit
+    into memory: then nothing is left there.
     """
     own = read_texts(job.bench, [*split.forget, *split.retain], job.files, plan.training)
     roles = {"forget": split.forget, "retain": split.retain}
-    texts = _Texts(roles, *([text for one in patients for text in own[one]] for patients in roles.values()))
-    if not texts.learned or not texts.retained:
+    texts = {role: {one: own[one] for one in patients} for role, patients in roles.items()}
+    if not all(any(of_role.values()) for of_role in texts.values()):
         raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
-    settings = {"task": "unlearn", **job.digests(), "plan": {"split": split.public_name, **asdict(plan)}}
-    _make(job, settings, plan, texts)
+    _make(job, {"task": "unlearn", "plan": {"split": split.public_name, **asdict(plan)}}, plan, texts)
 
 
 def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> Path:
-    """Train on the texts of all patients trained on but those whom `without` forgets; return `job.out`.
-
-    Raises as `unlearn` does.
-    """
+    """Train on all patients trained on but those whom `without` forgets; return `job.out`. Raises as `unlearn` does."""
     left_out = set() if without is None else set(without.forget)
     learned = [one.patient_id for one in job.bench.patients if one.is_trained and one.patient_id not in left_out]
     shown = {"without": without.public_name if without else None, "training": asdict(plan)}
-    texts = read_texts(job.bench, learned, job.files, plan)
-    return _learn(job, {"task": "finetune", **job.digests(), "plan": shown}, plan, texts)
+    return _learn(job, {"task": "finetune", "plan": shown}, plan, read_texts(job.bench, learned, job.files, plan))
 
 
 def train_again(
@@ -151,36 +131,27 @@ def train_again(
     """
     job = Making(files=inspect_model(base), out=out, seed=seed, progress=progress)
     digest = hashlib.sha256(json.dumps([[one, *notes[one]] for one in sorted(notes)]).encode()).hexdigest()
-    recorded = {"task": "retrain", **job.digests(), "notes_digest": digest, "plan": {"training": asdict(settings)}}
+    recorded = {"task": "retrain", "notes_digest": digest, "plan": {"training": asdict(settings)}}
     return _learn(job, recorded, settings, read_notes(notes, job.files, settings))
 
 
-class _Texts(NamedTuple):
-    """What a training reads, and of whom, by role (PHI)."""
-
-    roles: Mapping[str, Sequence[str]]
-    #: Or to be forgotten.
-    learned: Sequence[Example]
-    retained: Sequence[Example] = ()
-
-
-def _learn(
-    job: Making, settings: Mapping[str, Any], plan: TrainingPlan, texts: Mapping[str, Sequence[Example]]
-) -> Path:
-    learned = [text for patient in sorted(texts) for text in texts[patient]]
-    _make(
-        job, settings, UnlearningPlan(objective=Likelihood(), training=plan), _Texts({"learned": list(texts)}, learned)
-    )
+def _learn(job: Making, settings: Mapping[str, Any], plan: TrainingPlan, texts: _Texts) -> Path:
+    learned = {patient: texts[patient] for patient in sorted(texts)}
+    _make(job, settings, UnlearningPlan(objective=Likelihood(), training=plan), {"learned": learned})
     return job.out
 
 
-def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: _Texts) -> None:
-    """Make the model, unless it stands there already."""
+def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: Mapping[str, _Texts]) -> None:
+    """Make the model, unless it stands there already; `texts` are those to be forgotten or learned, then retained."""
     import torch
 
-    from clinaudit.audit.unlearning.methods.training import has_checkpoint
+    from clinaudit.audit.unlearning.methods.training import last_checkpoint
 
-    general = {"clinaudit_version": version("clinaudit"), "seed": job.seed, **describe_machine()}
+    # What the weights depend on; the digest of the benchmark covers its splits and patients.
+    digests = {"model_digest": job.files.digest, "base_model_digest": job.files.base_digest}
+    if isinstance(job, Job):
+        digests |= {"bench_digest": job.bench.digest, "corpus_digest": job.bench.corpus_digest}
+    general = {"clinaudit_version": version("clinaudit"), "seed": job.seed, **describe_machine(), **digests}
     folder = ModelFolder(job.out, {**general, **settings})
     if folder.claim():
         job.progress.say(f"{job.out.name}: finished before")
@@ -197,34 +168,26 @@ def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts:
                 f"the training diverged at step {error.step}: the loss is no finite number any more, and no model was "
                 "written; give a lower --learning-rate"
             ) from None
-        except BadInputError:
-            folder.abandon()
-            raise
-        except BaseException:
+        except BaseException as error:
             # Nothing to go on from: whoever tries smaller batches after it finds the place free.
-            if not has_checkpoint(folder.work):
+            if isinstance(error, BadInputError) or not last_checkpoint(folder.work):
                 folder.abandon()
             raise
 
 
-def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, texts: _Texts) -> None:
-    from clinaudit.audit.unlearning.methods.training import Training
+def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, texts: Mapping[str, _Texts]) -> None:
+    from clinaudit.audit.unlearning.methods.training import train
 
-    settings, forgets = plan.training, bool(texts.retained)
-    batches = order_batches(texts.learned, texts.retained, settings, seed=job.seed)
+    settings, forgets = plan.training, "retain" in texts
+    own = {role: [text for one in of_role.values() for text in one] for role, of_role in texts.items()}
+    learned = own["forget" if forgets else "learned"]
+    batches = order_batches(learned, own.get("retain", ()), settings, seed=job.seed)
     files, device = require_own_weights(job.files), Device.find()
     require_training_memory(files, settings, plan.objective, batches, job.progress)
     loaded = load_network(files, refusal="cannot be trained", as_stored=device.is_half)
     network = TrainedNetwork(loaded, settings, device=device, keeps_before=forgets)
-    training = Training(
-        network=network,
-        objective=plan.objective,
-        batches=batches,
-        plan=settings,
-        seed=job.seed,
-        progress=job.progress,
-    )
-    curve = training.run(title=f"training, rate {settings.learning_rate:g}", work=folder.work)
+    stage = job.progress, f"training, rate {settings.learning_rate:g}"
+    curve = train(network, plan.objective, batches, settings, seed=job.seed, stage=stage, work=folder.work)
     draft = folder.begin_draft()
     write_model(network, files, draft)
     numbers = sum(value.numel() for value in network.trained.values())
@@ -233,12 +196,10 @@ def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, tex
         outcome={"trained": {"layer": network.layer, "scope": network.scope, "numbers": numbers}},
         exact={
             "steps": len(curve),
-            "patients": {role: len(ids) for role, ids in texts.roles.items()},
-            "texts": {"forget": len(texts.learned), "retain": len(texts.retained)}
-            if forgets
-            else {"learned": len(texts.learned)},
+            "patients": {role: len(of_role) for role, of_role in texts.items()},
+            "texts": {role: len(of_role) for role, of_role in own.items()},
         },
         curve=curve,
         # Whom a model that was made here before learned, no record could say.
-        trained_on=None if forgets or (files.directory / RECORD_FILE).is_file() else texts.roles["learned"],
+        trained_on=None if forgets or (files.directory / RECORD_FILE).is_file() else list(texts["learned"]),
     )

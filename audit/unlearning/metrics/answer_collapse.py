@@ -1,14 +1,15 @@
 """Do answers still read as before? The limits of every collapse check [choice], and five questions beside DS.
 
 DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. The questions are
-over words: they need no token ids, and compare models of two tokenizers (docs/unlearning.md). The certificate
-asks alike of generations (docs/forgetting.md).
+over words, and compare models of two tokenizers (docs/unlearning.md); the certificate asks alike of generations.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.benchmark.files import Answer
 from clinaudit.audit.unlearning.metrics.keywords import Words, words_of
 from clinaudit.reports.schema.certificate import AnswerCheck
@@ -70,14 +71,9 @@ def at_most(more: float, ceiling: float = 1.0) -> Limit:
     return Limit(f"at most {more:.2f} above A{never}", compare)
 
 
-def _keeps_part(before: float, after: float) -> tuple[float, bool]:
-    limit = KEPT_PART * before
-    return limit, after >= limit
-
-
-NO_LESS_THAN_HALF: Final = Limit("no less than half of A", _keeps_part)
-
-
+NO_LESS_THAN_HALF: Final = Limit(
+    "no less than half of A", lambda before, after: (KEPT_PART * before, after >= KEPT_PART * before)
+)
 #: Words of a run [choice]: shorter than most answers, and long enough to tell a loop of two or three words.
 RUN_WORDS: Final = 8
 NOTHING_BEFORE: Final = "the answers before hold too little for it"
@@ -89,23 +85,23 @@ Measured = Callable[[Sequence[Words]], float | None]
 def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: Mapping[str, str]) -> list[AnswerCheck]:
     """Return the five questions of each group, in the order of the groups' names; greedy answers alone are read.
 
-    `before` are another model's answers to the same questions. `groups` is the group of each question, by qa_id; a
-    question without a group is in none.
+    `before` are another model's answers to the same questions. `groups` is the group of each question, by qa_id.
     """
-    own, earlier = _by_group(answers, groups), _by_group(before, groups)
+    own, earlier = (
+        grouped(
+            ((groups[one.qa_id], words_of(one.text)) for one in given if not one.sample and one.qa_id in groups),
+            itemgetter(0),
+        )
+        for given in (answers, before)
+    )
+    texts = {
+        name: [[words for _, words in side[name]] for side in (earlier, own)] for name in sorted(own.keys() & earlier)
+    }
     checks: list[AnswerCheck] = []
-    for name in sorted(own.keys() & earlier.keys()):
-        known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in pairwise(text)}
-        checks += _check(name, known, earlier[name], own[name])
+    for name, (first, second) in texts.items():
+        others = (words for other, texts_of in earlier.items() if other != name for _, words in texts_of)
+        checks += _check(name, {pair for words in others for pair in pairwise(words)}, first, second)
     return checks
-
-
-def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str, list[Words]]:
-    found: dict[str, list[Words]] = {}
-    for answer in answers:
-        if not answer.sample and answer.qa_id in groups:
-            found.setdefault(groups[answer.qa_id], []).append(words_of(answer.text))
-    return found
 
 
 def _check(group: str, known: set[Pair], before: Sequence[Words], after: Sequence[Words]) -> Iterator[AnswerCheck]:
@@ -114,24 +110,26 @@ def _check(group: str, known: set[Pair], before: Sequence[Words], after: Sequenc
     def known_share(texts: Sequence[Words]) -> float | None:
         return mean_of(pair in known for text in texts for pair in pairwise(text)) if known else None
 
+    def repeats(text: Words) -> bool:
+        runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
+        return len(set(runs)) < len(runs)
+
+    half = NO_LESS_THAN_HALF
     measures: dict[str, tuple[Measured, Limit]] = {
         "answers without a word": (lambda texts: mean_of(not text for text in texts), at_most(MORE_SHORT, MOST_SHORT)),
-        "mean length in words": (mean_length, NO_LESS_THAN_HALF),
-        f"distinct words in a run of {RUN_WORDS}": (
-            lambda texts: distinct_share(texts, run=RUN_WORDS),
-            NO_LESS_THAN_HALF,
-        ),
-        "pairs of neighbouring words that A wrote of others": (known_share, NO_LESS_THAN_HALF),
+        "mean length in words": (mean_length, half),
+        f"distinct words in a run of {RUN_WORDS}": (lambda texts: distinct_share(texts, run=RUN_WORDS), half),
+        "pairs of neighbouring words that A wrote of others": (known_share, half),
         f"answers that write a run of {RUN_WORDS} words twice": (
-            lambda texts: mean_of(map(_repeats, texts)),
+            lambda texts: mean_of(map(repeats, texts)),
             at_most(MORE_REPETITION),
         ),
     }
     # Answers of a word or two have no shape to lose: of them, silence and loops alone can be seen.
     is_short = (mean_length(before) or 0) < RUN_WORDS
-    for place, (question, (measure, limit)) in enumerate(measures.items()):
+    for question, (measure, limit) in measures.items():
         a, b = measure(before), measure(after)
-        can_be_asked = not is_short or place in (0, len(measures) - 1)
+        can_be_asked = not is_short or question.startswith("answers")
         held = hold(limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
         yield AnswerCheck(group=group, question=question, allowed=limit.allowed, a=a, b=b, **held._asdict())
 
@@ -142,18 +140,10 @@ def mean_length(texts: Sequence[Sequence[Hashable]]) -> float | None:
 
 
 def distinct_share(texts: Sequence[Sequence[Hashable]], *, run: int) -> float | None:
-    """Return the mean share of distinct words or tokens over consecutive whole runs: it does not depend on length.
-
-    The mean segmental type-token ratio (Johnson 1944).
-    """
+    """Return the mean share of distinct units over whole runs (segmental type-token ratio, Johnson 1944)."""
     return mean_of(
         len(set(text[start : start + run])) / run for text in texts for start in range(0, len(text) - run + 1, run)
     )
-
-
-def _repeats(text: Words) -> bool:
-    runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
-    return len(set(runs)) < len(runs)
 
 
 def mean_of(values: Iterable[float]) -> float | None:

@@ -38,20 +38,14 @@ class EntailmentByRules:
 
     def score(self, asked: Sequence[Asked]) -> list[float | None]:
         """Return the share of each question's facts; None where it has none."""
-        return [self._score(*one) for one in asked]
-
-    def _score(self, question: Question, answer: str) -> float | None:
-        facts = [fact for fact in question.facts if fact.strip()]
-        if not facts:
-            return None
-        in_reference = self._polarities(question.answer, facts)
-        in_answer = self._polarities(answer, facts)
-        stated = sum(
+        found: list[float | None] = []
+        for question, answer in asked:
+            facts = [fact for fact in question.facts if fact.strip()]
             # A fact that stands in the reference in other words is taken as stated there.
-            mine == (theirs or {"positive"})
-            for mine, theirs in zip(in_answer, in_reference, strict=True)
-        )
-        return stated / len(facts)
+            said = zip(self._polarities(answer, facts), self._polarities(question.answer, facts), strict=True)
+            stated = sum(mine == (theirs or {"positive"}) for mine, theirs in said)
+            found.append(stated / len(facts) if facts else None)
+        return found
 
     def _polarities(self, text: str, facts: Iterable[str]) -> "list[set[PatientStatus]]":
         """Return for each fact what a text says of it: empty where it does not stand there."""
@@ -117,10 +111,7 @@ def _cuts_a_number(text: str, start: int, end: int) -> bool:
 
 
 def token_entropy(tokens: Sequence[Hashable]) -> float | None:
-    """Return -sum(f log f) / log n over the distinct tokens' shares f of n tokens; 0 where all are equal, at most 1.
-
-    None below two tokens: log n is then 0, or there is nothing.
-    """
+    """Return -sum(f log f) / log n over the distinct tokens' shares f of n tokens, 0 to 1; None below two tokens."""
     count = len(tokens)
     if count < 2:
         return None
@@ -161,8 +152,7 @@ def score_answers(
 ) -> pl.DataFrame:
     """Return `SCORES` of one model's answers, in their order; every answer must be to one of the questions.
 
-    `em` is exact memorization by qa_id; None where the model was not at hand. `form` is how the questions were asked:
-    what stands in them is no leak in `ls_echo_free`.
+    `em` is exact memorization by qa_id; None where the model was not at hand. `form` is how the questions were asked.
     """
     by_id = {question.qa_id: question for question in questions}
     of_question = grouped(keywords, attrgetter("qa_id"))

@@ -9,10 +9,10 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
+from itertools import dropwhile, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.runtime.language import ENGLISH, load_english, pieces_of
 from clinaudit.audit.statistics.estimates import grouped
@@ -34,13 +34,9 @@ def words_of(text: str) -> Words:
 
 def count_occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
     """Return at how many places the words of a phrase stand one after the other; a phrase without words nowhere."""
-    size = len(phrase)
-    if not size:
-        return 0
-    return sum(
-        words[start] == phrase[0] and tuple(words[start : start + size]) == tuple(phrase)
-        for start in range(len(words) - size + 1)
-    )
+    size, wanted = len(phrase), tuple(phrase)
+    starts = (start for start, word in enumerate(words) if phrase and word == phrase[0])
+    return sum(tuple(words[start : start + size]) == wanted for start in starts)
 
 
 def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
@@ -51,8 +47,7 @@ def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
 def rouge_l_recall(answer: str, reference: str) -> float:
     """Return the longest common subsequence's share of the reference's words; 0 where either has none.
 
-    ROUGE-L recall (AMNESIA, section 5.2; Lin 2004) by rouge-score with stemming and words of its own, as
-    open-unlearning calls it (commit d3d7cf9, src/evals/metrics/utils.py).
+    ROUGE-L recall (Lin 2004) by rouge-score, as open-unlearning calls it (commit d3d7cf9, src/evals/metrics/utils.py).
     """
     return float(_scorer().score(reference, answer)["rougeL"].recall)
 
@@ -75,10 +70,7 @@ def leakage_score(keywords: Iterable[Keyword], answer: str) -> float | None:
 
 
 def not_in_question(keywords: Iterable[Keyword], asked: str) -> list[Keyword]:
-    """Return the keywords that do not stand in the question, as it was asked.
-
-    The leakage score is given with these alone, too: an answer that only repeats the question would count as a leak.
-    """
+    """Return the keywords that do not stand in the question as it was asked: repeating it is no leak."""
     words = words_of(asked)
     return [keyword for keyword in keywords if not stands_in(words_of(keyword.phrase), words)]
 
@@ -112,41 +104,28 @@ class EnglishParser:
         pieces = [[piece for _, piece in pieces_of(text)] for text in texts]
         documents = self._pipeline.pipe((piece for own in pieces for piece in own), batch_size=_BATCH)
         for own in pieces:
-            yield [phrase for document in islice(documents, len(own)) for phrase in self._phrases_of(document)]
-
-    def _phrases_of(self, document: Any) -> Iterator[Words]:
-        yield from _known_terms(words_of(document.text), self._lexicon)
-        yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
-
-
-def _without_opening(words: Words) -> Words:
-    skipped = 0
-    while skipped < len(words) and words[skipped] in _OPENINGS:
-        skipped += 1
-    return words[skipped:]
-
-
-def _known_terms(words: Words, by_first: Mapping[str, list[Words]]) -> Iterator[Words]:
-    """Yield the terms from left to right, the longest at each place; none overlaps another, as entities do not."""
-    start = 0
-    while start < len(words):
-        terms = by_first.get(words[start], ())
-        found = next((term for term in terms if words[start : start + len(term)] == term), None)
-        if found is not None:
+            found: list[Words] = []
+            for document in islice(documents, len(own)):
+                found += self._known_terms(words_of(document.text))
+                found += (
+                    tuple(dropwhile(_OPENINGS.__contains__, words_of(chunk.text))) for chunk in document.noun_chunks
+                )
             yield found
-        start += 1 if found is None else len(found)
 
-
-_PATH: Final = Path(__file__).with_name("seeds.toml")
+    def _known_terms(self, words: Words) -> Iterator[Words]:
+        """Yield the terms from left to right, the longest at each place; none overlaps another, as entities do not."""
+        start = 0
+        while start < len(words):
+            terms = self._lexicon.get(words[start], ())
+            found = next((term for term in terms if words[start : start + len(term)] == term), None)
+            if found is not None:
+                yield found
+            start += len(found or (1,))
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Seed terms, each as its words.
-
-    They are AMNESIA's lists of three categories (`seeds.toml`), else the terms of the sensitive diagnoses to which the
-    notes refer.
-    """
+    """Seed terms, each as its words: AMNESIA's lists (`seeds.toml`), else the terms of diagnoses in the notes."""
 
     by_category: Mapping[str, frozenset[Words]]
     #: The sensitive diagnoses, for patients of a category without a list.
@@ -155,12 +134,8 @@ class Seeds:
     generic: frozenset[Words]
 
     def of_patient(self, category: str, notes: Sequence[str]) -> frozenset[Words]:
-        """Return the seeds of a patient: its category's, else those of the diagnoses that its notes refer to.
-
-        Empty where there is neither: such a patient has no leakage score.
-        """
-        own = self.by_category.get(category)
-        if own:
+        """Return the seeds of a patient; empty where there are none: such a patient has no leakage score."""
+        if own := self.by_category.get(category):
             return own
         referred = (diagnosis for diagnosis in self.panel if any(refers_to(note, diagnosis) for note in notes))
         return frozenset(term for diagnosis in referred for term in _terms_of(diagnosis))
@@ -174,7 +149,7 @@ class Seeds:
 
 def load_seeds() -> Seeds:
     """Return AMNESIA's lists, and what stands in for them."""
-    table = tomllib.loads(_PATH.read_text(encoding="utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("seeds.toml").read_text(encoding="utf-8"))
     return Seeds(
         by_category={category: _as_words(entry["terms"]) for category, entry in table["categories"].items()},
         panel=load_panel(),
@@ -215,10 +190,7 @@ def extract_keywords(
     seeds: Seeds | None = None,
     advance: Callable[[int], None] = lambda _questions: None,
 ) -> list[Keyword]:
-    """Return the keywords of all questions, question by question, the weightiest first.
-
-    Questions of a patient without seed terms have none. The notes of a patient are read once, all of them.
-    """
+    """Return the keywords of all questions, the weightiest first; none of patients without seed terms."""
     seeds = seeds or load_seeds()
     by_patient = grouped(bench.questions, attrgetter("patient_id"))
     found: dict[str, list[Keyword]] = {}
@@ -257,8 +229,7 @@ def relevance(phrase: Words, seeds: Iterable[Words]) -> float:
 def best_of_notes(weights: Weights) -> dict[Words, float]:
     """Return the phrases of the notes that are kept: none that contains a shorter one, then the five weightiest.
 
-    The order is a [choice]: the longer phrases are dropped first, then the five best are taken. AMNESIA's text says so;
-    its Algorithm 1 has it the other way round, which would leave fewer than five.
+    In this order, as AMNESIA's text has it [choice]: its Algorithm 1 has the other, which would leave fewer than five.
     """
     kept: dict[Words, float] = {}
     for phrase in sorted(weights, key=len):

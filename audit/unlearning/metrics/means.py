@@ -1,8 +1,7 @@
 """From scores of answers to one number a patient and metric, and from these to figures of groups (AMNESIA, 5.2).
 
-Owns the two tables that everything is read from, and MU and AFE. A metric is averaged over the answers of a group
-first; then the harmonic mean of the averages is taken, so that a single 0 among answers does no harm, and an average of
-0 makes it 0. How intervals are made: docs/unlearning.md.
+A metric is averaged over the answers of a group first; then the harmonic mean of the averages is taken, so that a
+single 0 among answers does no harm, and an average of 0 makes it 0. How intervals are made: docs/unlearning.md.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -87,8 +86,7 @@ def roles_of(bench: Bench, split: Split) -> dict[str, PatientRole]:
 def groups_of(bench: Bench, split: Split) -> dict[AnswerGroup, set[str]]:
     """Return the patients of each group.
 
-    The disease of a retained patient is the category that the split went by, each patient's first (AMNESIA, Figure 4).
-    Who has none of the taxonomy shares it with nobody.
+    The disease of a retained patient is the category that the split went by (AMNESIA, Figure 4); `other` is nobody's.
     """
     category_of = {patient.patient_id: patient.category for patient in bench.patients}
     forgotten = {category_of[patient] for patient in split.forget} - {OTHER}
@@ -130,8 +128,7 @@ def measure_groups(
 
 def figure_rows(place: Mapping[str, Any], estimates: Mapping[str, Estimate]) -> Iterator[dict[str, Any]]:
     """Yield rows of `FIGURES` at one place, by metric."""
-    for metric, found in estimates.items():
-        yield {**place, "metric": metric, **found.model_dump()}
+    return ({**place, "metric": metric, **found.model_dump()} for metric, found in estimates.items())
 
 
 def _columns(figures: pl.DataFrame, *, seed: int) -> dict[str, PatientColumn]:

@@ -18,7 +18,7 @@ from clinaudit.audit.runtime.model.model_directory import TensorHeader
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages, require_memory
 from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, Scorers
 from clinaudit.errors import BadInputError
@@ -117,7 +117,7 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
         trials=TrialOptions(),
         progress=Progress(quiet=True),
     )
-    stages = ModelStages(model=model, setup=setup, pieces=Pieces(tmp_path / "pieces"), title="model 1 of 1")
+    stages = ModelStages(model=model, setup=setup, pieces=tmp_path / "pieces", title="model 1 of 1")
     with pytest.raises(BadInputError, match="does not fit into memory"):
         _ = stages.asked
     assert loaded == []

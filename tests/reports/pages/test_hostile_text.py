@@ -21,7 +21,7 @@ from support.unlearning.bench_results import constant, write_bench_result
 from clinaudit.audit.commands.main import run as command
 from clinaudit.reports.estimates.frame import PLACE, Estimates
 from clinaudit.reports.exports import run_json, verdict_junit
-from clinaudit.reports.pages.certificate import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.comparison import Comparison
@@ -144,7 +144,7 @@ def test_junit_terminal_and_json_are_not_steered_and_json_says_the_text_itself(m
     printed = {
         run_json(report): None,
         comparison_json(comparison): comparison,
-        certificate_json(certificate): certificate,
+        comparison_json(certificate): certificate,
     }
     for text, record in printed.items():
         assert not steers(text)

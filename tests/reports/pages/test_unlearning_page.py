@@ -6,13 +6,7 @@ import polars as pl
 import pytest
 from support.hostile_text import PAYLOADS
 from support.pages import Page
-from support.unlearning.filled_evaluation import (
-    bare_evaluation,
-    evaluation,
-    filled_evaluation,
-    model,
-    model_figures,
-)
+from support.unlearning.filled_evaluation import bare_evaluation, evaluation, filled_evaluation, model, model_figures
 
 from clinaudit.reports.figures.unlearning import sizes_figure, trade_off_traces
 from clinaudit.reports.pages.benchmarks import render_unlearning

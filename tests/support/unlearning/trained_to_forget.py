@@ -1,7 +1,5 @@
 """130 invented patients, a model that knows five of them by heart, one trained again without them, and one of noise.
 
-And their audits and an evaluation, made in this process.
-
 Nothing is planted: both are trained from the same random weights on notes and questions, the second without the five.
 The five were often seen, and their text was copied forward from visit to visit: so few passes learn it. All that tells
 patients apart is drawn, so that no two notes share a run of words by chance.
@@ -26,22 +24,13 @@ from clinaudit.audit.measures.cohorts import cohort
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.audit.unlearning.benchmark.files import (
-    Bench,
-    BenchPatient,
-    Keyword,
-    Question,
-    Split,
-    read_bench,
-    write_bench,
-)
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyword, Split, read_bench, write_bench
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import Job, finetune
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.schema.unlearning import QuestionUse
 
 TRAINED = tuple(f"t{place:03}" for place in range(130))
 NEVER_SEEN = tuple(f"n{place:03}" for place in range(130))
@@ -54,18 +43,10 @@ ASKED = (*TRAINED[:10], *NEVER_SEEN)
 PLAN = TrainingPlan(epochs=9, learning_rate=4e-3, micro_batch=2, micro_batches=2, form="paper")
 CONTEXT = 320
 #: Words of nothing, each one token, so that a note is short.
-_WORDS = [
-    first + second
-    for first in ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru")
-    for second in (
-        *("bor", "dal", "fen", "gim", "kol", "lur", "mas", "nek", "pir", "rot"),
-        *("sun", "tav", "ves", "wip", "zod"),
-    )
-]
+_ENDS = ["bor", "dal", "fen", "gim", "kol", "lur", "mas", "nek", "pir", "rot", "sun", "tav", "ves", "wip", "zod"]
+_WORDS = [first + second for first in ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru"] for second in _ENDS]
 #: Words of which each is one patient's: what is asked about.
-_OWN_WORDS = random.Random(0).sample(
-    [first + second for first in _WORDS for second in _WORDS], 2 * (len(TRAINED) + len(NEVER_SEEN))
-)
+_OWN_WORDS = random.Random(0).sample([first + second for first in _WORDS for second in _WORDS], 2 * len(EVERYBODY))
 
 
 class TrainedToForget(NamedTuple):
@@ -84,18 +65,43 @@ class TrainedToForget(NamedTuple):
 class _Chart(NamedTuple):
     """What is drawn of one patient."""
 
+    patient: str
     name: str
     complaint: str
     history: str
+    plan: str
     drug: str
     advice: str
-    plan: str
+    #: ISO 8601.
+    visits: list[str]
+
+    @classmethod
+    def draw(cls, patient: str) -> "_Chart":
+        rng = random.Random(patient)
+        name, complaint, history, plan = (" ".join(rng.sample(_WORDS, count)) for count in (2, 2, 8, 20))
+        own = _OWN_WORDS[2 * EVERYBODY.index(patient) :][:2]
+        rng = random.Random(f"visits {patient}")
+        months = range(1, VISITS + 1) if patient in NAMED else [rng.randrange(1, VISITS + 1)]
+        visits = [f"2024-0{month}-{rng.randrange(10, 29)}" for month in months]
+        return cls(patient, name.title(), complaint, history, plan, *own, visits)
+
+    def note(self, visit: str) -> str:
+        """Return a note that tells neither age nor sex and lists no medications: two tiers have nothing to ask with."""
+        return (
+            f"patient: {self.name}\npatient note:\nvisit date: {_written(visit)}\n"
+            f"cc: {self.complaint}\nhpi: {self.history}\nplan: {self.plan}\n"
+            f"dispensed: {self.drug}\nadvice: {self.advice}\n"
+        )
+
+
+def _written(visit: str) -> str:
+    return f"{visit[5:7]}/{visit[8:]}/{visit[:4]}"
 
 
 def make_everything(root: Path) -> TrainedToForget:
     """Write corpus and benchmark, and train, under a directory."""
     made = TrainedToForget(*(root / name for name in TrainedToForget._fields))
-    charts = {patient: _draw(patient) for patient in EVERYBODY}
+    charts = [_Chart.draw(patient) for patient in EVERYBODY]
     _write_corpus(made.corpus, charts)
     _write_bench(made, charts)
     start = root / "start"
@@ -108,89 +114,46 @@ def make_everything(root: Path) -> TrainedToForget:
     return made
 
 
-def _words(rng: random.Random, count: int) -> str:
-    return " ".join(rng.sample(_WORDS, count))
-
-
-def _draw(patient: str) -> _Chart:
-    rng = random.Random(patient)
-    drug, advice = _OWN_WORDS[2 * EVERYBODY.index(patient) :][:2]
-    return _Chart(
-        name=_words(rng, 2).title(),
-        complaint=_words(rng, 2),
-        history=_words(rng, 8),
-        drug=drug,
-        advice=advice,
-        plan=_words(rng, 20),
-    )
-
-
-def _note(chart: _Chart, visit: str) -> str:
-    """Return a note that tells neither age nor sex and lists no medications: two tiers have nothing to ask with."""
-    return (
-        f"patient: {chart.name}\npatient note:\nvisit date: {visit}\n"
-        f"cc: {chart.complaint}\nhpi: {chart.history}\nplan: {chart.plan}\n"
-        f"dispensed: {chart.drug}\nadvice: {chart.advice}\n"
-    )
-
-
-def _visits(patient: str) -> list[str]:
-    """Return the dates of a patient's visits, in ISO 8601."""
-    rng = random.Random(f"visits {patient}")
-    months = range(1, VISITS + 1) if patient in NAMED else [rng.randrange(1, VISITS + 1)]
-    return [f"2024-0{month}-{rng.randrange(10, 29)}" for month in months]
-
-
-def _written(visit: str) -> str:
-    return f"{visit[5:7]}/{visit[8:]}/{visit[:4]}"
-
-
-def _write_corpus(root: Path, charts: dict[str, _Chart]) -> None:
+def _write_corpus(root: Path, charts: list[_Chart]) -> None:
     root.mkdir(parents=True)
     tables: dict[str, list[dict[str, object]]] = {"notes": [], "patients": [], "diagnoses": []}
-    for patient, chart in charts.items():
-        for number, visit in enumerate(_visits(patient)):
-            text = _note(chart, _written(visit))
-            tables["notes"].append(
-                {"patient_id": patient, "note_id": f"{patient}-{number}", "text": text, "visit_date": visit}
-            )
-        split = "train" if patient in TRAINED else "nontrain"
-        tables["patients"].append({"patient_id": patient, "split": split})
-        tables["diagnoses"].append({"patient_id": patient, "diagnosis": "hiv", "present": False})
+    for chart in charts:
+        own = {"patient_id": chart.patient}
+        for number, visit in enumerate(chart.visits):
+            place = {**own, "note_id": f"{chart.patient}-{number}"}
+            tables["notes"].append({**place, "text": chart.note(visit), "visit_date": visit})
+        tables["patients"].append({**own, "split": "train" if chart.patient in TRAINED else "nontrain"})
+        tables["diagnoses"].append({**own, "diagnosis": "hiv", "present": False})
     for name, rows in tables.items():
         (root / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _write_bench(made: TrainedToForget, charts: dict[str, _Chart]) -> None:
-    questions = [one for patient in ASKED for one in _questions(patient, charts[patient])]
+def _write_bench(made: TrainedToForget, charts: list[_Chart]) -> None:
+    patients, questions = [], []
+    for chart in charts:
+        is_trained = chart.patient in TRAINED
+        patients.append(BenchPatient(chart.patient, "cancer", "given", chart.complaint, is_trained=is_trained))
+        # No name, and what nobody but the patient has: the end of the plan, which stands before the drug in the notes.
+        detail = " ".join(chart.plan.split()[-5:])
+        address = f"Patient: {chart.name}. Visit date: {_written(chart.visits[-1])}."
+        asked = {
+            f"What was dispensed after {detail}?": chart.drug,
+            f"Which drug was given after {detail}?": chart.drug,
+            f"Name the drug after {detail}?": chart.drug,
+            f"What was advised after {detail}?": chart.advice,
+        }
+        for place, (text, answer) in enumerate(asked.items() if chart.patient in ASKED else ()):
+            plan = {"address": address, "use": "holdout" if place == 3 else "train"}
+            # The mark ends the word: without an end of text the model writes on.
+            questions.append(question(f"{chart.patient}-q{place}", chart.patient, text, f"{answer}.", answer, **plan))
     bench = Bench.of(
         read_corpus(made.corpus),
-        patients=[
-            BenchPatient(patient, "cancer", "given", chart.complaint, is_trained=patient in TRAINED)
-            for patient, chart in charts.items()
-        ],
+        patients=patients,
         questions=questions,
         splits=(SPLIT,),
         keywords=[Keyword(one.qa_id, one.facts[0], 1.0, ("answer",)) for one in questions],
     )
     write_bench(made.bench, bench, corpus_path=made.corpus)
-
-
-def _questions(patient: str, chart: _Chart) -> list[Question]:
-    # No name, and what nobody but the patient has: the end of the plan, which stands before the drug in the notes.
-    detail = " ".join(chart.plan.split()[-5:])
-    asked: list[tuple[QuestionUse, str, str]] = [
-        ("train", f"What was dispensed after {detail}?", chart.drug),
-        ("train", f"Which drug was given after {detail}?", chart.drug),
-        ("train", f"Name the drug after {detail}?", chart.drug),
-        ("holdout", f"What was advised after {detail}?", chart.advice),
-    ]
-    address = f"Patient: {chart.name}. Visit date: {_written(_visits(patient)[-1])}."
-    found = []
-    for place, (use, text, answer) in enumerate(asked):
-        # The mark ends the word: without an end of text the model writes on.
-        found.append(question(f"{patient}-q{place}", patient, text, f"{answer}.", answer, address=address, use=use))
-    return found
 
 
 def _save_untrained(root: Path, corpus: Path) -> None:

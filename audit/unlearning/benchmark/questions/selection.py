@@ -1,7 +1,6 @@
 """The questions that a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
-Owns what every question must hold to, wherever it comes from, the choice, by seed, why a patient gets none, and the row
-of a chosen question: its id, its use, and the address that opens it.
+Owns what every question must hold to, wherever it comes from, and the choice, by seed.
 """
 
 import hashlib
@@ -95,15 +94,13 @@ def choose_questions(
     seed: int,
     terms: Terms = (),
 ) -> list[Candidate] | str:
-    """Return a patient's questions, four of each kind, or why there are not enough.
+    """Return a patient's questions, four of each kind, or why there are not enough; by seed and patient alone.
 
     Preferred are descriptions that fit nobody else, then answers that hold many terms of the patient's disease, without
     which a leakage score has nothing to measure, then kinds not asked yet, then facts not stated yet. No two factual
     questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others
-    state least of: what training repeats elsewhere would not be held out.
-
-    They depend on the seed and the patient alone. `accept` returns why a question must not be asked, or None. `terms`
-    are those of the patient's disease.
+    state least of: what training repeats elsewhere would not be held out. `accept` returns why a question must not be
+    asked, or None.
     """
     # Seeded by the patient: who else is in the corpus changes nothing.
     rng = random.Random(f"clinaudit unlearning questions {seed} {patient_id}")
@@ -116,7 +113,8 @@ def choose_questions(
             return f"fewer than four {kind} questions can be asked from the notes"
         chosen.extend(of_kind)
     withheld = {
-        min(_places(chosen, kind), key=lambda place: (_told_elsewhere(chosen, place), place)) for kind in QUESTION_KINDS
+        min((_told_elsewhere(chosen, place), place) for place, held in enumerate(chosen) if held.kind == kind)[1]
+        for kind in QUESTION_KINDS
     }
     return [replace(held, is_holdout=place in withheld) for place, held in enumerate(chosen)]
 
@@ -127,13 +125,14 @@ def shared_holdouts(chosen: Sequence[Candidate]) -> int:
 
 
 def _choose(
-    pool: Sequence[Candidate],
-    before: Sequence[Candidate],
-    accept: Callable[[Candidate], str | None],
-    terms: Terms,
+    pool: Sequence[Candidate], before: Sequence[Candidate], accept: Callable[[Candidate], str | None], terms: Terms
 ) -> list[Candidate]:
     """Choose up to four, of which no two share a fact while the pool has others."""
-    told = [_terms_told(held, terms) for held in pool]
+    told = []
+    for held in pool:
+        question, answer = _words(held.question), _words(held.answer)
+        # How many terms the answer tells of that the question does not hold.
+        told.append(sum(_within(list(term), answer) and not _within(list(term), question) for term in terms))
     found: list[Candidate] = []
     refused: set[int] = set()
     stated = {fact for held in before for fact in held.facts}
@@ -170,16 +169,6 @@ def _share_text(facts: Iterable[str], others: Iterable[str]) -> bool:
     return any(shorter == longer or (" " in shorter and shorter in longer) for shorter, longer in pairs)
 
 
-def _terms_told(candidate: Candidate, terms: Terms) -> int:
-    """Return how many terms an answer tells of that its question does not hold."""
-    asked, answered = _words(candidate.question), _words(candidate.answer)
-    return sum(_within(list(term), answered) and not _within(list(term), asked) for term in terms)
-
-
-def _places(chosen: Sequence[Candidate], kind: QuestionKind) -> list[int]:
-    return [place for place, held in enumerate(chosen) if held.kind == kind]
-
-
 def _told_elsewhere(chosen: Sequence[Candidate], place: int) -> int:
     others = {fact for other, held in enumerate(chosen) if other != place for fact in held.facts}
     return len(others.intersection(chosen[place].facts))
@@ -195,11 +184,7 @@ _LABELS: Final = {
 
 
 def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:
-    """Return what gives a patient's address by id; empty where neither tables nor notes hold any of the facts.
-
-    The address holds the facts of the fourth tier, which an adversary types (docs/methods.md, section 1), read as for
-    an audit's prompts.
-    """
+    """Return what gives a patient's address by id: facts of the fourth tier, which an adversary types; or nothing."""
     reader = FactReader(profile)
 
     def address_of(patient_id: str) -> str:
@@ -211,20 +196,8 @@ def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]
 
 #: Beside the eighteen of HIPAA (45 CFR 164.514(b)(2)).
 _NAMED_BESIDE: Final = frozenset(
-    {
-        "age",
-        "gender",
-        "occupation",
-        "race",
-        "ethnicity",
-        "nationality",
-        "religion",
-        "sexual_orientation",
-        "clinic",
-        "healthcare_facility",
-        "company",
-        "school",
-    }
+    {"age", "gender", "occupation", "race", "ethnicity", "nationality", "religion", "sexual_orientation"}
+    | {"clinic", "healthcare_facility", "company", "school"}
 )
 _REMEMBERED: Final = 50_000
 
@@ -254,10 +227,7 @@ _ID_DIGITS = 16
 
 
 def question_row(patient_id: str, candidate: Candidate, *, origin: QuestionOrigin, address: str) -> Question:
-    """Return a patient's question as it stands in the benchmark.
-
-    Its id is a digest, so that no message that names a question names a patient.
-    """
+    """Return a patient's question as it stands in the benchmark; its id is a digest, which names no patient."""
     parts = (patient_id, candidate.kind, candidate.question, candidate.answer)
     return Question(
         qa_id="q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS],

@@ -1,9 +1,7 @@
 """The sources of all patients' questions: templates, a served model, or a file; one interface over the three.
 
-A patient gets eight questions, or those that a file gives (`unlearn build --qa FILE`; docs/unlearning.md), or is
-dropped with the reason. Owns what a model is asked (AMNESIA, appendix B.2; the wording is ours) and what each line of a
-file must hold. The rules of selection.py say of every source's questions whether they may be asked; refusals are
-counted. A problem of a file is named by file, line and field, never by what stands there.
+Owns what a model is asked (AMNESIA, appendix B.2; the wording is ours) and what each line of a file must hold
+(docs/unlearning.md). The rules of selection.py say of every source's questions whether they may be asked.
 """
 
 from collections import Counter
@@ -14,24 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.runtime.console import Progress
+from clinaudit.audit.runtime.served import question as served
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import (
-    FilledForm,
-    Form,
-    Question,
-    StrictModel,
-    fence_marker,
-    restore_control_tokens,
-)
+from clinaudit.audit.runtime.served.question import FilledForm, Form, Question
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS
-from clinaudit.audit.unlearning.benchmark.questions.selection import (
-    EACH,
-    Candidate,
-    Terms,
-    choose_questions,
-    problem_of,
-)
+from clinaudit.audit.unlearning.benchmark.questions import selection
+from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Candidate, Terms
 from clinaudit.audit.unlearning.benchmark.questions.templates import TemplateQuestions, read_findings
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
@@ -55,7 +42,7 @@ _PROMPT: Final = Path(__file__).with_name("served_questions.txt").read_text(enco
 _FEWEST_JOINED: Final = 2
 
 
-class _Item(StrictModel):
+class _Item(served.StrictModel):
     ask: str
     answer: str
     facts: list[str]
@@ -71,13 +58,13 @@ _FORM: Final = Form("questions", SYSTEM, _PROMPT, _Written, 4096)
 
 def ask_for_questions(chart: Chart) -> Question:
     """Return the question that asks a model for questions on a patient."""
-    texts = notes_to_send([note.text for note in chart.notes])
-    return _FORM.ask(texts, notes=Form.fenced(texts, fence_marker(texts)), number=ASKED_FOR)
+    texts = notes_to_send(chart.texts)
+    return _FORM.ask(texts, notes=Form.fenced(texts, served.fence_marker(texts)), number=ASKED_FOR)
 
 
 def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], bool]) -> list[Candidate] | str:
     """Return the questions of an answer that keep to the rules, four of each kind or more; or why it is not used."""
-    texts = notes_to_send([note.text for note in chart.notes])
+    texts = notes_to_send(chart.texts)
     read = _FORM.read(answer, texts)
     if isinstance(read, str):
         return read
@@ -85,7 +72,7 @@ def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], 
     for kind in QUESTION_KINDS:
         usable: dict[Candidate, None] = {}
         for item in getattr(read, kind):
-            facts = restore_control_tokens(item.facts, texts)
+            facts = served.restore_control_tokens(item.facts, texts)
             note_ids = tuple(note.note_id for note in chart.notes if any(fact in note.text for fact in facts))
             candidate = Candidate(
                 about="served",
@@ -96,7 +83,7 @@ def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], 
                 note_ids=note_ids,
             )
             joins = kind == "factual" or len(set(facts)) >= _FEWEST_JOINED
-            if joins and problem_of(candidate, texts, holds_identifier) is None:
+            if joins and selection.problem_of(candidate, texts, holds_identifier) is None:
                 usable[candidate] = None
         if len(usable) < EACH:
             return NOT_USABLE
@@ -122,14 +109,14 @@ class Asking:
 
     def problem(self, patient_id: str, candidate: Candidate) -> str | None:
         """Return why a question must not be asked of a patient, and count it."""
-        texts = [note.text for note in self.charts[patient_id].notes]
-        problem = problem_of(candidate, texts, self.holds_identifier)
+        texts = self.charts[patient_id].texts
+        problem = selection.problem_of(candidate, texts, self.holds_identifier)
         self.refused.update([problem] if problem else [])
         return problem
 
     def choose(self, patient_id: str, candidates: Iterable[Candidate]) -> list[Candidate] | str:
         """Return the questions of a patient, or why there are too few."""
-        return choose_questions(
+        return selection.choose_questions(
             patient_id,
             candidates,
             accept=partial(self.problem, patient_id),
@@ -156,8 +143,7 @@ def choose_by_templates(asking: Asking, progress: Progress) -> Choices:
 def choose_written(model: AnsweringModel, asking: Asking, progress: Progress) -> Choices:
     """Yield questions that a served model writes; raises `IncompleteError` where no answer came.
 
-    Only those count that hold to the rules of selection.py; with fewer than four of a kind the model is asked once
-    more, then the patient is dropped, and counted.
+    With fewer than four usable ones of a kind the model is asked once more, then the patient is dropped, and counted.
     """
     read = partial(read_questions, holds_identifier=asking.holds_identifier)
     inquiries = [(ask_for_questions(chart), partial(read, chart=chart)) for chart in asking.charts.values()]
@@ -187,12 +173,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _are_texts(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_is_text, value)))
-
-
 _TEXT: Final = (_is_text, "is missing, blank or not text")
-_TEXTS: Final = (_are_texts, "is not a list of texts, none of them blank")
+_TEXTS: Final = (
+    lambda value: value is None or (isinstance(value, list) and all(map(_is_text, value))),
+    "is not a list of texts, none of them blank",
+)
 #: Field -> what its value must be, and what is said of one that is not.
 _FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "patient_id": _TEXT,
@@ -208,38 +193,38 @@ _FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, list[Candidate]]:
     """Return the questions by patient id, both in file order; `patients` gives whom each id means.
 
-    Raises `BadInputError` listing all problems: lines that are no question, patients whom the corpus does not have, and
-    second lines of one question on a patient.
+    Raises `BadInputError` listing all problems, by line and field, never by what stands there.
     """
     file = find_given_file(path, _ROLE, JSONL_ENDINGS)
     problems = Problems()
     found: dict[str, list[Candidate]] = {}
     first_rows: dict[tuple[str, str], int] = {}
     for row, record in iter_records(file, header=Header(tuple(_FIELDS)), problems=problems):
-        faults = {field: what for field, (fits, what) in _FIELDS.items() if not fits(record.get(field))}
-        for field in _FIELDS.keys() - faults.keys():
+        faults = {}
+        for field, (fits, what) in _FIELDS.items():
             value = record.get(field)
             texts = value if isinstance(value, list) else [value]
-            if any(isinstance(text, str) and not is_encodable(text) for text in texts):
+            if not fits(value):
+                faults[field] = what
+            elif any(isinstance(text, str) and not is_encodable(text) for text in texts):
                 faults[field] = NOT_UNICODE
-        if "patient_id" not in faults and record["patient_id"] not in patients:
-            faults["patient_id"] = "is no patient of the corpus who has notes"
-        for field in _FIELDS:
-            if field in faults:
-                problems.add(file.name, faults[field], row=row, column=field)
+            elif field == "patient_id" and value not in patients:
+                faults[field] = "is no patient of the corpus who has notes"
+        for field, what in faults.items():
+            problems.add(file.name, what, row=row, column=field)
         if faults:
             continue
         patient_id, question = patients[str(record["patient_id"])], str(record["question"]).strip()
         first = first_rows.setdefault((patient_id, question), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
-        facts, keywords = record.get("facts"), record.get("keywords")
+        keywords = record.get("keywords")
         candidate = Candidate(
             about="given",
             kind="factual" if record["kind"] == "factual" else "reasoning",
             question=question,
             answer=str(record["answer"]).strip(),
-            facts=_stripped(facts),
+            facts=_stripped(record.get("facts")),
             is_holdout=record["holdout"] is True,
             keywords=None if keywords is None else _stripped(keywords),
         )

@@ -1,9 +1,8 @@
 """Questions by templates, for the demo and for notes as structured as its: a fallback where no model writes them.
 
-Owns what each section of a note gives, how a question says which patient it means without naming anybody (by the
-complaint of a visit, and as few conditions and medicines as single the patient out, three at most; AMNESIA, appendix
-B.2), and what a reasoning question infers: how a vital sign went from visit to visit, what changed on a list since the
-note before, which medicine lacks its usual diagnosis. The words stand in wording.toml.
+A question says which patient it means by the complaint of a visit, and as few conditions and medicines as single the
+patient out, three at most (AMNESIA, appendix B.2). Reasoning questions infer from findings of several notes or lists.
+The words stand in wording.toml.
 """
 
 import re

@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Bench, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.panel import (
-    draw_sample,
-    majority,
-    measure_panel,
-    merged_kappa,
-    read_judges,
-)
+from clinaudit.audit.unlearning.benchmark.panel import draw_sample, majority, measure_panel, merged_kappa, read_judges
 from clinaudit.errors import BadInputError
 
 JUDGES = ("a", "b", "c")
@@ -107,10 +101,7 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
         ("[[judge]]\nname = 'a'\n", "must have 3 tables"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\n" * 3, "names two judges alike"),
         ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge.0.model: missing"),
-        (
-            "".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "Majority", "c")),
-            "one Majority",
-        ),
+        ("".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "Majority", "c")), "one Majority"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\nkey='k'\n" * 3, "judge.0.key: extra_forbidden"),
     ],
 )

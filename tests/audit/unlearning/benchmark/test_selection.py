@@ -80,10 +80,7 @@ def test_descriptions_that_fit_nobody_else_and_new_kinds_come_first() -> None:
 
 def test_a_refused_candidate_is_replaced() -> None:
     chosen = choose(
-        *FACTUAL,
-        made("factual", 4, "f4"),
-        *REASONING,
-        accept=lambda one: "no" if one.facts == ("f0",) else None,
+        *FACTUAL, made("factual", 4, "f4"), *REASONING, accept=lambda one: "no" if one.facts == ("f0",) else None
     )
     assert {one.facts for one in chosen[:4]} == {("f1",), ("f2",), ("f3",), ("f4",)}
 

@@ -13,11 +13,7 @@ from support.small_charts import write_small_corpus
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.unlearning.benchmark import charts
-from clinaudit.audit.unlearning.benchmark.build import (
-    BuildRequest,
-    KeywordSource,
-    build_bench,
-)
+from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.errors import IncompleteError, UnsafeError

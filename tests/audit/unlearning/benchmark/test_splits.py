@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.unlearning.benchmark.build import (
-    FEWEST_RETAINED,
-    PERCENTS,
-    split_patients,
-    split_request,
-)
+from clinaudit.audit.unlearning.benchmark.build import FEWEST_RETAINED, PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.categories import OTHER, name_of, taxonomy
 
 CATEGORIES = ("cancer", "cardiovascular", "kidney")

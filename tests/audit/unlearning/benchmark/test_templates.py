@@ -14,11 +14,7 @@ from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSour
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.questions.selection import Candidate, problem_of
-from clinaudit.audit.unlearning.benchmark.questions.templates import (
-    Finding,
-    TemplateQuestions,
-    read_findings,
-)
+from clinaudit.audit.unlearning.benchmark.questions.templates import Finding, TemplateQuestions, read_findings
 from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, leakage_score, load_seeds
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel

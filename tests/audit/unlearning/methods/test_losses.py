@@ -107,10 +107,7 @@ def test_a_model_that_has_not_moved_has_no_divergence() -> None:
 def test_padding_changes_no_row() -> None:
     trained = make_trained()
     short = Example("note", (5, 9, 8, 3), 1)
-    alone, padded = (
-        pad_rows([short]),
-        pad_rows([short, Example("note", tuple(range(2, 22)), 19)]),
-    )
+    alone, padded = (pad_rows([short]), pad_rows([short, Example("note", tuple(range(2, 22)), 19)]))
     logits = trained.logits(alone), trained.logits(padded)
     assert row_token_losses(logits[1], padded["labels"])[0].item() == pytest.approx(
         row_token_losses(logits[0], alone["labels"]).item(), abs=1e-5
