@@ -231,8 +231,6 @@ def forget(request: ForgetRequest) -> Certificate:
         run_audit(settings.model_copy(update=asked))
     else:
         _require_asked(request.before, named)
-    is_made = isinstance(request.new, MadeElsewhere)
-    progress.say("2 of 4: the new model is given" if is_made else "2 of 4: training again without them")
     model, record = _make_model(request, inputs.corpus, named, progress)
     progress.say("3 of 4: the audit of the new model")
     run_audit(_settings(request, model, AFTER).model_copy(update=asked))
@@ -341,13 +339,12 @@ def _make_model(
     """Return the new model, and the record of whom it was trained on; None where the site gave none."""
     way = request.new
     if isinstance(way, MadeElsewhere):
+        progress.say("2 of 4: the new model is given")
         own = way.directory / TRAINING_RECORD_FILE
         return way.directory, way.record or (own if own.is_file() else None)
+    progress.say("2 of 4: training again without them")
     left_out = {*named}
-    notes = {
-        patient: [note.text for note in corpus.notes_of(patient)]
-        for patient in corpus.patient_ids("train")
-        if patient not in left_out
-    }
+    stay = (patient for patient in corpus.patient_ids("train") if patient not in left_out)
+    notes = {patient: [note.text for note in corpus.notes_of(patient)] for patient in stay}
     model = train_again(way.base, notes, request.out / MODEL, settings=way.plan, seed=way.seed, progress=progress)
     return model, model / TRAINING_RECORD_FILE

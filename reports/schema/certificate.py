@@ -33,13 +33,6 @@ class AnswerCheck(Record):
 ForgettingVerdict = Literal["still leaks", "broken", "not shown", "never trained on", "forgotten"]
 #: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
 Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
-TRIGGER_WORDS: Final[dict[Trigger, str]] = {
-    "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
-    "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",
-    "research-withdrawal": "the patients withdrew from research",
-    "gdpr-17": "erasure was asked for (GDPR, article 17)",
-    "state-law": "a law of the state asks for it",
-}
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 #: With which `clinaudit compare --forgotten` ends.

@@ -43,21 +43,14 @@ DIGEST_SHOWN: Final = 12
 #: What was found of a patient in the new model.
 FOUND_AFTER: Final = {True: "✗ gives the patient away", False: "no leak found", None: "? not tested"}
 #: Whose notes, texts or answers a figure is of.
-GROUP_WORDS: Final = {
-    "retained": "others trained on",
-    "controls": "never seen",
-    "same": "others with a disease of the named",
-    "others": "others without",
-    "forget": "forgotten by the split",
-    "retain": "retained",
-    "never_trained": "never trained on",
-}
+GROUP_WORDS: Final[Mapping[str, str]] = _WORDS["groups"]
+FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 
 
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
     words = VERDICTS[certificate.verdict]
-    why = "" if certificate.trigger is None else f". The site's reason: {schema.TRIGGER_WORDS[certificate.trigger]}"
+    why = "" if certificate.trigger is None else f". The site's reason: {_WORDS['triggers'][certificate.trigger]}"
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return (
@@ -202,16 +195,6 @@ def number_text(value: float | None) -> str:
     return "none" if value is None else f"{value:,.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
 
 
-FIGURES_READ: Final[dict[FiguresRead, str]] = {
-    "published": (
-        "Read from the published tables of both runs. A difference has the interval of independent patients; where both"
-        " runs asked the same patients it is wider than it need be."
-    ),
-    "exact": (
-        "Read from the evidence of both runs: exact figures. Own and others' text and diagnoses are compared over the"
-        " patients whom both runs asked, all else as if the patients were others. PHI: do not pass on."
-    ),
-}
 _AMOUNTS: Final = {-1: "less", 1: "more"}
 #: Diagnoses that became harder to tell, and tiers, are counted where they are more; the others are always named.
 _MOST_NAMED: Final = 2

@@ -307,11 +307,15 @@ class _Building:
         return questions, keywords
 
     def _categorize(self) -> dict[str, diseases.Assigned]:
-        source, charts = self.request.categories, list(self.charts.values())
+        source, found = self.request.categories, dict[str, diseases.Assigned]()
         if source == "served":
-            return diseases.categories_of_model(charts, self._model(), self.progress)
-        given = diseases.read_given_categories(source, self.corpus.ids) if isinstance(source, Path) else {}
-        return diseases.categories_of_file(charts, given)
+            found = diseases.categories_of_model(self.charts.values(), self._model(), self.progress)
+        elif isinstance(source, Path):
+            given = diseases.read_given_categories(source, self.corpus.ids)
+            found = {patient: diseases.Assigned(category, "given") for patient, category in given.items()}
+        return {
+            patient: found.get(patient) or diseases.assign_category(chart) for patient, chart in self.charts.items()
+        }
 
     def _question_source(self) -> sources.Choose:
         source = self.request.questions

@@ -8,7 +8,7 @@ asks a language model about each title; the wording of that prompt is ours.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -228,25 +228,15 @@ def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, 
     return found
 
 
-def categories_of_file(charts: Sequence[Chart], given: Mapping[str, str]) -> dict[str, Assigned]:
-    """Return the category of each patient: the file's, else what the notes are about."""
-    return {
-        chart.patient_id: Assigned(given[chart.patient_id], "given")
-        if chart.patient_id in given
-        else assign_category(chart)
-        for chart in charts
-    }
-
-
-def categories_of_model(charts: Sequence[Chart], model: AnsweringModel, progress: Progress) -> dict[str, Assigned]:
-    """Return the category of each patient: the model's, from the title; raises `IncompleteError` without an answer."""
+def categories_of_model(charts: Iterable[Chart], model: AnsweringModel, progress: Progress) -> dict[str, Assigned]:
+    """Return the categories that a model gives, from the titles; raises `IncompleteError` without an answer."""
     titled = [chart for chart in charts if chart.title()]
     titles = (chart.title() for chart in titled)
     inquiries = [(ask_for_category(title), partial(read_category, title=title)) for title in titles]
     with progress.stage("asking the model for categories", total=len(titled), unit="titles") as advance:
         readings = list(model.ask(inquiries, advance=advance))
-    found = {chart.patient_id: assign_category(chart) for chart in charts}
-    for chart, reading in zip(titled, readings, strict=True):
-        if reading.found is not None:
-            found[chart.patient_id] = Assigned(reading.found[0], "served")
-    return found
+    return {
+        chart.patient_id: Assigned(reading.found[0], "served")
+        for chart, reading in zip(titled, readings, strict=True)
+        if reading.found is not None
+    }

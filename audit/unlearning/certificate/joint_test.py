@@ -131,8 +131,7 @@ class Pool(NamedTuple):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class JointTests:
+class JointTests(NamedTuple):
     """The joint test of the model after and of the model before, on the named patients whom it can be asked of."""
 
     after: JointTest
@@ -145,7 +144,18 @@ class JointTests:
 def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTests:
     """Test the named patients who are `asked` in both models."""
     test_before, test_after = (run_joint_test(pool, asked) for pool in (before, after))
-    can_fail = test_before.can_fail and test_after.can_fail
+    smallest = []
+    for measure in MEASURES:
+        is_measured = any(measure in after.figures.get(one, {}) for one in asked)
+        if not (is_measured and test_before.can_fail and test_after.can_fail):
+            continue
+        # The run before may not have measured it: a model counts of whose never-seen patients somebody has it.
+        pools = [pool for pool in (before, after) if any(measure in pool.figures[one] for one in pool.never_seen)]
+        found = [smallest_leak(pool, measure, named=len(asked)) for pool in pools]
+        shown = [value for value in found if value is not None]
+        # In the model where it shows last; in one it may not show at all.
+        last = max(shown) if found and len(shown) == len(found) else None
+        smallest.append(SmallestLeak(measure=measure, value=last))
     joint = JointDecision(
         named=len(asked),
         never_seen=test_after.never_seen,
@@ -154,25 +164,10 @@ def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTes
         most_as_large=most_as_large(named=len(asked), never_seen=test_before.never_seen) if asked else None,
         p_value=test_after.least_p_value,
         p_value_before=test_before.least_p_value,
-        smallest=[
-            SmallestLeak(measure=measure, value=_last_shown((before, after), measure, named=len(asked)))
-            for measure in MEASURES
-            if can_fail and any(measure in after.figures.get(one, {}) for one in asked)
-        ],
+        smallest=smallest,
     )
     unweighed = [one for one in asked if is_unweighed(after, asked, one)]
     return JointTests(after=test_after, before=test_before, joint=joint, unweighed=unweighed)
-
-
-def _last_shown(pools: Sequence[Pool], measure: str, *, named: int) -> float | None:
-    """Return the smallest leak in a measure, in the model where it shows last; None where it does not show in one."""
-    found = [
-        smallest_leak(pool, measure, named=named)
-        for pool in pools
-        if any(measure in pool.figures[one] for one in pool.never_seen)
-    ]
-    shown = [value for value in found if value is not None]
-    return max(shown) if found and len(shown) == len(found) else None
 
 
 def run_joint_test(pool: Pool, named: Sequence[str]) -> JointTest:

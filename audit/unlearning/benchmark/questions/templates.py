@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartEntry, Part
+from clinaudit.audit.unlearning.benchmark.charts import Chart, Part
 from clinaudit.audit.unlearning.benchmark.questions.selection import Candidate
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.unlearning import QuestionKind
@@ -60,6 +60,11 @@ class Finding:
     #: The chief complaint of the note; None where it has none.
     complaint: str | None
 
+    @property
+    def listed(self) -> str:
+        """As an entry of a list of problems or of medicines."""
+        return self.value if self.kind == "condition" else f"{self.subject} {self.value}"
+
 
 #: Kind, subject, value.
 _Read = Iterator[tuple[str, str, str]]
@@ -72,71 +77,63 @@ def _entries(text: str) -> Iterator[str]:
             yield entry
 
 
-def _problems(part: Part) -> _Read:
+def _problems(part: Part, kind: str) -> _Read:
     for line in part.text.splitlines():
         name = _AFTER_NAME.split(_CODE_IN_BRACKETS.sub("", _BULLET.sub("", line)))[0].strip().rstrip(".,")
         is_name = name and len(name.split()) <= _MOST_WORDS_OF_A_NAME and not _NO_ENTRY.fullmatch(name)
         if is_name and not _NO_CONDITION.search(name) and not _YEAR.search(name):
-            yield "condition", name, name
+            yield kind, name, name
             if onset := _ONSET.search(line):
                 yield "onset", name, onset[1]
 
 
-def _medicines(part: Part) -> _Read:
+def _medicines(part: Part, kind: str) -> _Read:
     for entry in _entries(part.text):
         match = _DRUG.match(entry)
         if match and len(match[1].split()) <= 4:
-            yield "medication", match[1], match[2]
+            yield kind, match[1], match[2]
 
 
-def _relatives(part: Part) -> _Read:
+def _relatives(part: Part, kind: str) -> _Read:
     for entry in _entries(part.text):
         relative, mark, value = (text.strip() for text in entry.partition(":"))
         if mark and value and not _NO_ENTRY.fullmatch(value):
-            yield "family", relative, value
+            yield kind, relative, value
 
 
-def _vitals(part: Part) -> _Read:
+def _vitals(part: Part, kind: str) -> _Read:
     # A header of its own, as `bp:`, may have been cut off.
     text = f"{part.header} {part.text}"
-    return (("vital sign", name, match[1]) for name, pattern in _VITALS.items() if (match := pattern.search(text)))
+    return ((kind, name, match[1]) for name, pattern in _VITALS.items() if (match := pattern.search(text)))
 
 
-def _line(kind: str) -> Callable[[Part], _Read]:
+def _line(part: Part, kind: str) -> _Read:
     """Read a section that is one line."""
-
-    def read(part: Part) -> _Read:
-        lines = [line.strip().rstrip(".,;") for line in part.text.splitlines() if line.strip()]
-        if len(lines) == 1 and not _NO_ENTRY.fullmatch(lines[0]):
-            yield kind, part.section.lower() if kind == "history" else "", lines[0]
-
-    return read
+    lines = [line.strip().rstrip(".,;") for line in part.text.splitlines() if line.strip()]
+    if len(lines) == 1 and not _NO_ENTRY.fullmatch(lines[0]):
+        yield kind, part.section.lower() if kind == "history" else "", lines[0]
 
 
-def _first(kind: str) -> Callable[[Part], _Read]:
+def _first(part: Part, kind: str) -> _Read:
     """Read the first entry of a section."""
-
-    def read(part: Part) -> _Read:
-        sentences = re.split(r"[.!?](?:\s+|$)|\n|;", part.text)
-        first = next((entry for sentence in sentences for entry in _entries(sentence)), None)
-        if first is not None:
-            yield kind, "", _CODE_IN_BRACKETS.sub("", first)
-
-    return read
+    sentences = re.split(r"[.!?](?:\s+|$)|\n|;", part.text)
+    first = next((entry for sentence in sentences for entry in _entries(sentence)), None)
+    if first is not None:
+        yield kind, "", _CODE_IN_BRACKETS.sub("", first)
 
 
-_SECTIONS: Final[Mapping[str, Callable[[Part], _Read]]] = {
-    "Current Problems": _problems,
-    "Past Medical History": _problems,
-    **dict.fromkeys(("Medications", "Discharge Medications"), _medicines),
-    "Allergies": _line("allergy"),
-    "Surgical History": _line("operation"),
-    "Family History": _relatives,
-    "Tobacco / Alcohol / Supplements": _line("habits"),
-    **dict.fromkeys(("Mental Health History", "Gynecological History", "Substance Abuse History"), _line("history")),
-    **dict.fromkeys(("Assessment", "Assessment and Plan", "Discharge Diagnosis"), _first("assessment")),
-    "Plan": _first("plan"),
-    "Vitals": _vitals,
+#: Section -> what reads it, and the kind of its findings.
+_SECTIONS: Final[Mapping[str, tuple[Callable[[Part, str], _Read], str]]] = {
+    **dict.fromkeys(("Current Problems", "Past Medical History"), (_problems, "condition")),
+    **dict.fromkeys(("Medications", "Discharge Medications"), (_medicines, "medication")),
+    "Allergies": (_line, "allergy"),
+    "Surgical History": (_line, "operation"),
+    "Family History": (_relatives, "family"),
+    "Tobacco / Alcohol / Supplements": (_line, "habits"),
+    **dict.fromkeys(("Mental Health History", "Gynecological History", "Substance Abuse History"), (_line, "history")),
+    **dict.fromkeys(("Assessment", "Assessment and Plan", "Discharge Diagnosis"), (_first, "assessment")),
+    "Plan": (_first, "plan"),
+    "Vitals": (_vitals, "vital sign"),
 }
 #: Of these the latest note that has any counts; all others are of each visit.
 _STANDING: Final = frozenset(
@@ -146,15 +143,14 @@ _STANDING: Final = frozenset(
 
 def read_findings(chart: Chart) -> list[Finding]:
     """Return what the notes of a chart say, the earliest note first, each value word for word in its note."""
-    return [finding for note in chart.notes for finding in dict.fromkeys(_of_note(note))]
-
-
-def _of_note(note: ChartEntry) -> Iterator[Finding]:
-    for part in note.parts:
-        read = _SECTIONS.get(part.section)
-        for kind, subject, value in () if read is None else read(part):
-            if len(value.split()) <= _MOST_WORDS and value in note.text:
-                yield Finding(kind, subject, value, note.note_id, note.complaint())
+    found: dict[Finding, None] = {}
+    for note in chart.notes:
+        for part in note.parts:
+            read, own = _SECTIONS.get(part.section, (None, ""))
+            for kind, subject, value in () if read is None else read(part, own):
+                if len(value.split()) <= _MOST_WORDS and value in note.text:
+                    found[Finding(kind, subject, value, note.note_id, note.complaint())] = None
+    return list(found)
 
 
 @cache
@@ -229,7 +225,12 @@ class TemplateQuestions:
             if one.kind not in _STANDING and (one.complaint in once if one.complaint else one.note_id == [*visits][-1])
         ]
         alone = [one for one in (*latest, *of_visits) if (one.kind, one.value.lower()) not in self._common]
-        for ask in (*_singles(alone), *_lists(latest), *self._reasoning(latest, of_visits, own)):
+        singles = [
+            _Ask(one.kind, (one,), {"subject": one.subject, "value": one.value}, (one.value,))
+            for one in alone
+            if one.kind != "condition"
+        ]
+        for ask in (*singles, *_lists(latest), *self._reasoning(latest, of_visits, own)):
             yield from self._candidate(patient_id, ask)
 
     def _reasoning(
@@ -241,40 +242,37 @@ class TemplateQuestions:
         yield from _trends([one for one in of_visits if one.kind == "vital sign" and one.complaint])
         yield from _changes(everything)
         yield from _orders(of_kind.get("onset", []))
+        # What is weighed stands in the answer, too: a leakage score looks for diagnoses and medicines.
+        lists = {"problems": _names(conditions), "medicines": _names(medicines)}
         pairs = []
         for condition in conditions:
             for_it = [one for one in medicines if self._is_for(one, condition.subject)]
             if len(for_it) == 1:
                 pairs.append((condition, for_it[0]))
-        # What is weighed stands in the answer, too: a leakage score looks for diagnoses and medicines.
-        lists = {"problems": join_words([one.subject for one in conditions])}
-        lists["medicines"] = join_words([one.subject for one in medicines])
         for condition, medicine in pairs:
             values = {"subject": condition.subject, "second": medicine.subject, "value": medicine.value, **lists}
             yield _Ask("medicine for", (condition, *medicines), values, (medicine.subject, medicine.value))
         for medicine in dict.fromkeys(medicine for _, medicine in pairs):
             treated = [condition for condition, own in pairs if own == medicine]
-            names = tuple(one.subject for one in treated)
-            values = {"second": medicine.subject, "value": join_words([*names]), **lists}
-            yield _Ask("indication", (*conditions, medicine), values, names)
+            values = {"second": medicine.subject, "value": _names(treated), **lists}
+            yield _Ask("indication", (*conditions, medicine), values, tuple(one.subject for one in treated))
         if len(pairs) > 1:
-            listed = join_words([f"{condition.subject} with {medicine.subject}" for condition, medicine in pairs])
-            facts = tuple(text for condition, medicine in pairs for text in (condition.subject, medicine.subject))
-            yield _Ask("treated diagnoses", (*conditions, *medicines), {"value": listed, **lists}, facts)
+            told = join_words([f"{condition.subject} with {medicine.subject}" for condition, medicine in pairs])
+            facts = tuple(one.subject for pair in pairs for one in pair)
+            yield _Ask("treated diagnoses", (*conditions, *medicines), {"value": told, **lists}, facts)
         without = [
             one
             for one in conditions
             if self._usual(one.subject) and not any(self._is_for(medicine, one.subject) for medicine in medicines)
         ]
         if medicines and 0 < len(without) <= _LONGEST_LIST:
-            names = tuple(one.subject for one in without)
-            yield _Ask("untreated", (*conditions, *medicines), {"value": join_words([*names]), **lists}, names)
+            facts = tuple(one.subject for one in without)
+            yield _Ask("untreated", (*conditions, *medicines), {"value": _names(without), **lists}, facts)
         for medicine in medicines:
             usual = [condition for condition in indications() if self._is_for(medicine, condition)]
             if usual and not any(condition in one.subject.lower() for condition in usual for one in conditions):
                 values = {"second": medicine.subject, "value": medicine.value, "subject": usual[0], **lists}
-                facts = (medicine.subject, medicine.value)
-                yield _Ask("without diagnosis", (medicine, *conditions), values, facts)
+                yield _Ask("without diagnosis", (medicine, *conditions), values, (medicine.subject, medicine.value))
 
     def _usual(self, condition: str) -> set[str]:
         return {drug for name, drugs in self._drugs.items() if name in condition.lower() for drug in drugs}
@@ -333,6 +331,10 @@ class TemplateQuestions:
         return words, len(left) <= 1
 
 
+def _names(findings: Iterable[Finding]) -> str:
+    return join_words([one.subject for one in findings])
+
+
 def _details(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
     """Yield what patients may share: a complaint, a condition, a medicine; conditions before medicines."""
     for one in sorted(findings, key=lambda one: one.kind):
@@ -342,23 +344,14 @@ def _details(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
             yield one.kind, one.subject.lower()
 
 
-def _singles(findings: Iterable[Finding]) -> Iterator[_Ask]:
-    for one in findings:
-        if one.kind != "condition":
-            yield _Ask(one.kind, (one,), {"subject": one.subject, "value": one.value}, (one.value,))
-
-
 def _lists(findings: Sequence[Finding]) -> Iterator[_Ask]:
     """Yield the lists of problems, of medicines and of dated diagnoses: they hold what a leakage score looks for."""
-    for kind, about in (("condition", "problems"), ("medication", "medicines")):
-        listed = [one for one in findings if one.kind == kind]
-        if 1 < len(listed) <= _LONGEST_LIST:
-            entries = [one.value if kind == "condition" else f"{one.subject} {one.value}" for one in listed]
-            yield _Ask(about, tuple(listed), {"value": join_words(entries)}, tuple(entries))
-    onsets = [one for one in findings if one.kind == "onset"]
-    if 1 < len(onsets) <= _LONGEST_LIST:
-        told = join_words([f"{one.subject} in {one.value}" for one in onsets])
-        yield _Ask("onsets", tuple(onsets), {"value": told}, tuple(one.value for one in onsets))
+    for kind, about in (("condition", "problems"), ("medication", "medicines"), ("onset", "onsets")):
+        own = tuple(one for one in findings if one.kind == kind)
+        if 1 < len(own) <= _LONGEST_LIST:
+            facts = tuple(one.value if kind == "onset" else one.listed for one in own)
+            told = [f"{one.subject} in {one.value}" for one in own] if kind == "onset" else [*facts]
+            yield _Ask(about, own, {"value": join_words(told)}, facts)
 
 
 def _trends(vitals: Sequence[Finding]) -> Iterator[_Ask]:
@@ -390,11 +383,10 @@ def _changes(findings: Sequence[Finding]) -> Iterator[_Ask]:
                 "kept": [one for one in after if one.subject.lower() in names[0]],
             }
             values = {"first": before[0].complaint or "", "last": after[0].complaint or ""}
-            values["before"], values["after"] = (join_words([one.subject for one in own]) for own in (before, after))
             for what, found in changed.items():
-                entries = tuple(one.value if kind == "condition" else f"{one.subject} {one.value}" for one in found)
-                if values["first"] and values["last"] and 0 < len(found) <= _LONGEST_LIST:
-                    told = {**values, "value": join_words([*entries])}
+                if all(values.values()) and 0 < len(found) <= _LONGEST_LIST:
+                    entries = tuple(one.listed for one in found)
+                    told = {**values, "before": _names(before), "after": _names(after), "value": join_words([*entries])}
                     yield _Ask(f"{about} {what}", (*before, *after), told, entries, names_visits=True)
 
 

@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.small_charts import write_small_corpus
+from support.unlearning import built_bench
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -17,7 +19,7 @@ from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.benchmark import build as build_module
 from clinaudit.audit.unlearning.benchmark import files as files_module
-from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.build import KeywordSource
 from clinaudit.audit.unlearning.benchmark.categories import name_of
 from clinaudit.audit.unlearning.benchmark.files import Bench, Keyword, read_bench
 from clinaudit.audit.unlearning.benchmark.questions.selection import identifying_kinds
@@ -35,9 +37,7 @@ def first_word(bench: Bench) -> Sequence[Keyword]:
 KEYWORDS = KeywordSource("first words", first_word, lambda *_: ())
 
 
-def build(corpus: Path, out: Path, **options: object) -> dict:
-    request = BuildRequest(corpus=corpus, out=out, **options)  # type: ignore[arg-type]
-    return build_bench(request, QUIET, keywords=KEYWORDS).model_dump()
+build = partial(built_bench.build, keywords=KEYWORDS)
 
 
 def content(bench: Path) -> dict[str, bytes]:
@@ -195,17 +195,16 @@ def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, tmp_path, monkeypa
         killed() if path.stem == stage else write_frame(path, *rest)  # type: ignore[arg-type]
 
     write_frame = files_module.write_frame
-    request = BuildRequest(corpus=small, out=tmp_path / "bench")
     keywords = KeywordSource("first words", killed, KEYWORDS.terms) if stage == "first keyword" else KEYWORDS  # type: ignore[arg-type]
     with monkeypatch.context() as patched:
         patched.setattr(files_module, "write_frame", killed_at)
         if hasattr(build_module, stage):
             patched.setattr(build_module, stage, killed)
         with pytest.raises(KeyboardInterrupt):
-            build_bench(request, QUIET, keywords=keywords)
+            build(small, tmp_path / "bench", keywords=keywords)
     with pytest.raises(BadInputError, match="no finished benchmark"):
         read_bench(tmp_path / "bench")
-    build_bench(request, QUIET, keywords=KEYWORDS)
+    build(small, tmp_path / "bench")
     assert content(tmp_path / "bench") == content(tmp_path / "whole")
 
 

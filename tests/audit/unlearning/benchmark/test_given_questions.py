@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from support.small_charts import write_small_corpus
+from support.unlearning.built_bench import build
 
-from clinaudit.audit.runtime.console import Progress
-from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.build import KeywordSource
 from clinaudit.audit.unlearning.benchmark.files import Keyword, read_bench
 from clinaudit.audit.unlearning.benchmark.questions.sources import read_given_questions
 from clinaudit.errors import BadInputError, UsageError
@@ -21,9 +21,6 @@ GOOD = {
     "facts": ["allopurinol 300 mg daily"],
     "keywords": ["allopurinol"],
 }
-
-
-NO_KEYWORDS = KeywordSource("none", lambda _: (), lambda *_: ())
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -48,11 +45,11 @@ def test_they_are_asked_as_given_and_have_their_own_keywords(tmp_path: Path) -> 
         GOOD | {"patient_id": "P3", "question": "Is it allopurinol 300 mg daily?"},
         GOOD | {"patient_id": "P4", "question": "What else?"},
     ]
-    request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=write(tmp_path / "qa.jsonl", *rows))
     keywords = KeywordSource(
         "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions], lambda *_: ()
     )
-    counts = build_bench(request, Progress(quiet=True), keywords=keywords).model_dump()
+    options = {"questions": write(tmp_path / "qa.jsonl", *rows), "keywords": keywords}
+    counts = build(corpus, tmp_path / "bench", **options)
     bench = read_bench(tmp_path / "bench")
     assert [question.use for question in bench.questions] == ["train", "holdout"]
     assert {question.origin for question in bench.questions} == {"given"}
@@ -64,28 +61,21 @@ def test_they_are_asked_as_given_and_have_their_own_keywords(tmp_path: Path) -> 
     }
     write(tmp_path / "qa.jsonl", *rows[:1])
     with pytest.raises(UsageError, match=r"other settings \(questions\)"):
-        build_bench(request, Progress(quiet=True), keywords=keywords)
+        build(corpus, tmp_path / "bench", **options)
 
 
 def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
-    questions = write(tmp_path / "qa.jsonl", GOOD)
-    request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=questions)
-    counts = build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS).model_dump()
+    counts = build(corpus, tmp_path / "bench", questions=write(tmp_path / "qa.jsonl", GOOD))
     assert counts["patients_dropped"] == {"the file gives no question on the patient": 3}
 
 
 def test_a_request_of_a_patient_without_questions_is_refused_not_ignored(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
     (tmp_path / "ids.txt").write_text("P1\nP2\n")
-    request = BuildRequest(
-        corpus=corpus,
-        out=tmp_path / "bench",
-        questions=write(tmp_path / "qa.jsonl", GOOD),
-        forgotten=tmp_path / "ids.txt",
-    )
+    questions = write(tmp_path / "qa.jsonl", GOOD)
     with pytest.raises(BadInputError) as caught:
-        build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS)
+        build(corpus, tmp_path / "bench", questions=questions, forgotten=tmp_path / "ids.txt")
     why = "too few questions can be asked of this patient; give them with --qa FILE"
     assert list(caught.value.problems) == [f"ids.txt line 2: {why}"]
 

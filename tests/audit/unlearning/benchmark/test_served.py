@@ -9,16 +9,13 @@ import pytest
 from support.servers import question_server
 from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
+from support.unlearning import built_bench
 
-from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.unlearning.benchmark import charts
-from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.errors import IncompleteError, UnsafeError
-
-NO_KEYWORDS = KeywordSource("none", lambda _bench: (), lambda *_: ())
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +30,7 @@ def server():
 
 
 def build(corpus: Path, out: Path, url: str = "", **options: object) -> dict:
-    served = ServedOptions(url, "writer") if url else None
-    request = BuildRequest(corpus=corpus, out=out, served=served, **options)  # type: ignore[arg-type]
-    return build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS).model_dump()
+    return built_bench.build(corpus, out, served=ServedOptions(url, "writer") if url else None, **options)
 
 
 def test_a_model_writes_questions_that_keep_to_the_rules_and_names_categories(server, corpus, tmp_path) -> None:

@@ -164,6 +164,11 @@ def test_all_gpus_hold_the_model_and_main_memory_reads_it(
     _have(monkeypatch, GIB, gpus=3, main=1000)
     with pytest.raises(BadInputError, match=r"does not fit into memory: .* to read the weights"):
         _require(tmp_path)
+    # No option makes the weights smaller to read.
+    _have(monkeypatch, GIB, gpus=3)
+    monkeypatch.setattr(trained_network, "weight_bytes", lambda *_, **__: 10 * GIB)
+    with pytest.raises(BadInputError, match=r"about 11.0 GiB to read the weights, .*; use a machine with more memory"):
+        _require(tmp_path)
 
 
 def test_nothing_is_loaded_and_the_place_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
