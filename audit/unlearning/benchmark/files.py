@@ -6,6 +6,7 @@ A benchmark is read whole or not at all: rows and corpus must be those that it w
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,6 +30,27 @@ QuestionOrigin = Literal["templates", "served", "given"]
 #: `request`: patients whom the user names.
 SplitLevel = Literal["random", "category", "request"]
 KeywordField = Literal["note", "question", "answer"]
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
+Words = tuple[str, ...]
+
+
+def words_of(text: str) -> Words:
+    """Return the words of a text, in order: runs of letters and digits, in lower case."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def count_occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
+    """Return at how many places the words of a phrase stand one after the other; a phrase without words nowhere."""
+    size, wanted = len(phrase), tuple(phrase)
+    starts = (start for start, word in enumerate(words) if phrase and word == phrase[0])
+    return sum(tuple(words[start : start + size]) == wanted for start in starts)
+
+
+def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether the words of a phrase stand one after the other somewhere among the words."""
+    return count_occurrences(phrase, words) > 0
 
 
 @dataclass(frozen=True, slots=True)

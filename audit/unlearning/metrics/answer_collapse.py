@@ -10,8 +10,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.unlearning.benchmark.files import Answer
-from clinaudit.audit.unlearning.metrics.keywords import Words, words_of
+from clinaudit.audit.unlearning.benchmark.files import Answer, Words, words_of
 from clinaudit.reports.schema.certificate import AnswerCheck
 
 #: B's share of texts too short to be any may exceed A's by so much, and never exceeds half.

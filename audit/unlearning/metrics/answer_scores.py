@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import polars as pl
 
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.unlearning.benchmark.files import Answer, Keyword, Question, QuestionForm
-from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_question, rouge_l_recall, words_of
+from clinaudit.audit.unlearning.benchmark.files import Answer, Keyword, Question, QuestionForm, words_of
+from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_question, rouge_l_recall
 from clinaudit.priors.diagnoses import Diagnosis
 
 if TYPE_CHECKING:

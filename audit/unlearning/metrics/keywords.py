@@ -4,7 +4,6 @@ Keywords are terms of the patient's disease in note, question and answer: phrase
 (appendix E.1), that seeds say are of the disease (appendix E, Table 7).
 """
 
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,32 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.runtime.language import ENGLISH, load_english, pieces_of
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.unlearning.benchmark.files import Bench, Keyword, KeywordField
+from clinaudit.audit.unlearning.benchmark.files import (
+    Bench,
+    Keyword,
+    KeywordField,
+    Words,
+    count_occurrences,
+    stands_in,
+    words_of,
+)
 from clinaudit.priors.diagnoses import Diagnosis, load_panel, refers_to
 
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer
-
-
-_WORD: Final = re.compile(r"[^\W_]+")
-Words = tuple[str, ...]
-
-
-def words_of(text: str) -> Words:
-    """Return the words of a text, in order: runs of letters and digits, in lower case."""
-    return tuple(_WORD.findall(text.lower()))
-
-
-def count_occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
-    """Return at how many places the words of a phrase stand one after the other; a phrase without words nowhere."""
-    size, wanted = len(phrase), tuple(phrase)
-    starts = (start for start, word in enumerate(words) if phrase and word == phrase[0])
-    return sum(tuple(words[start : start + size]) == wanted for start in starts)
-
-
-def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether the words of a phrase stand one after the other somewhere among the words."""
-    return count_occurrences(phrase, words) > 0
 
 
 def rouge_l_recall(answer: str, reference: str) -> float:

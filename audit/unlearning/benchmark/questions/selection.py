@@ -17,7 +17,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.console import Progress
-from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Question, QuestionOrigin
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Question, QuestionOrigin, stands_in, words_of
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import FactReader
 from clinaudit.priors.tiers import Fact
@@ -67,17 +67,8 @@ def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Cal
 
 def holds_answer(question: str, answer: str, facts: Sequence[str]) -> bool:
     """Whether a question gives away its answer, or any fact of it, as whole words; without regard to case."""
-    asked = _words(question)
-    return any(_within(_words(text), asked) for text in (answer, *facts))
-
-
-def _words(text: str) -> list[str]:
-    return "".join(character if character.isalnum() else " " for character in text.lower()).split()
-
-
-def _within(wanted: list[str], words: list[str]) -> bool:
-    width = len(wanted)
-    return bool(wanted) and any(words[at : at + width] == wanted for at in range(len(words) - width + 1))
+    asked = words_of(question)
+    return any(stands_in(words_of(text), asked) for text in (answer, *facts))
 
 
 #: Questions of each kind a patient (AMNESIA, 3.1).
@@ -130,9 +121,9 @@ def _choose(
     """Choose up to four, of which no two share a fact while the pool has others."""
     told = []
     for held in pool:
-        question, answer = _words(held.question), _words(held.answer)
+        question, answer = words_of(held.question), words_of(held.answer)
         # How many terms the answer tells of that the question does not hold.
-        told.append(sum(_within(list(term), answer) and not _within(list(term), question) for term in terms))
+        told.append(sum(stands_in(term, answer) and not stands_in(term, question) for term in terms))
     found: list[Candidate] = []
     refused: set[int] = set()
     stated = {fact for held in before for fact in held.facts}

@@ -9,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hand_made_bench import hand_made_bench, question
 
-from clinaudit.audit.unlearning.benchmark.files import Keyword
+from clinaudit.audit.unlearning.benchmark.files import Keyword, Words, words_of
 from clinaudit.audit.unlearning.metrics.keywords import (
     EnglishParser,
     Seeds,
-    Words,
     best_of_notes,
     extract_keywords,
     load_seeds,
     relevance,
-    words_of,
 )
 
 SEEDS = frozenset({("lung", "cancer"), ("cancer",), ("a", "b", "c", "d", "e")})
