@@ -18,7 +18,7 @@ from clinaudit.reports.tables.comparison import change_cells, place_text
 from clinaudit.reports.tables.estimates import FORM_TITLES, Table, numbered_tier_title
 from clinaudit.reports.tables.pii_bench import headline, measured_domains, scores_table, weakest_sentence
 from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
-from clinaudit.reports.wording.certificate import FIGURES_READ, VERDICTS, first_screen, verdicts_sentence
+from clinaudit.reports.wording.certificate import FIGURES_READ, VERDICTS, first_screen, verdict_words, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title, join_words
@@ -252,7 +252,7 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
     """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
-    words = VERDICTS[certificate.verdict]
+    words = verdict_words(certificate)
     lines = [f"{words.sign} {words.word.upper()}"]
     if not quiet:
         lines.append(wrap(words.meaning, indent="  "))

@@ -72,7 +72,7 @@ def render_certificate(certificate: Certificate) -> str:
         "certificate.html.j2",
         style=_STYLE,
         context={
-            "verdict": wording.VERDICTS[verdict],
+            "verdict": wording.verdict_words(certificate),
             "title": "Deletion request: not fulfilled" if EXIT_STATUS[verdict] else "Deletion certificate",
             "first": wording.first_screen(certificate),
             "reasons": certificate.reasons,

@@ -41,8 +41,8 @@ def identity_table(certificate: Certificate) -> Table:
         "What this certificate is of",
         ("What", "Which"),
         (
-            ("Old model", model_text(before)),
-            ("New model", f"{model_text(after)}{': the same as the old one' if is_same else ''}"),
+            ("Old model (A)", model_text(before)),
+            ("New model (B)", f"{model_text(after)}{': the same as the old one' if is_same else ''}"),
             (
                 "Dates of the two audits, as the site gave them",
                 f"{before.audited or _NOT_GIVEN}, {after.audited or _NOT_GIVEN}",

@@ -32,11 +32,22 @@ class VerdictWords(NamedTuple):
     next_step: str
     #: Of a comparison.
     sentence: str
+    #: Of a model that is broken for some of the named patients alone.
+    meaning_for_some: str = ""
 
 
 VERDICTS: Final[Mapping[schema.ForgettingVerdict, VerdictWords]] = {
     verdict: VerdictWords(**_WORDS["verdicts"][verdict]) for verdict in schema.EXIT_STATUS
 }
+
+
+def verdict_words(certificate: schema.Certificate) -> VerdictWords:
+    """Return what is said of a certificate: of a model that is broken for some of the named alone, that it is."""
+    words, bench = VERDICTS[certificate.verdict], certificate.bench
+    is_for_all = certificate.collapsed or (bench is not None and bench.collapsed)
+    return words if is_for_all or not words.meaning_for_some else words._replace(meaning=words.meaning_for_some)
+
+
 #: What a certificate does not say: the claim, and what holds instead.
 NOT_SAID: Final = tuple((one["claim"], one["instead"]) for one in _WORDS["not_said"])
 DIGEST_SHOWN: Final = 12
@@ -49,7 +60,7 @@ FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
-    words = VERDICTS[certificate.verdict]
+    words = verdict_words(certificate)
     why = "" if certificate.trigger is None else f". The site's reason: {_WORDS['triggers'][certificate.trigger]}"
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
@@ -76,10 +87,10 @@ def _done_sentence(certificate: schema.Certificate) -> str:
             f"{again}. It began with the starting model {began[:DIGEST_SHOWN]}…: that this one never saw the notes"
             " either is its trainer's word, and is not checked here."
         )
-    return (
-        "That is not known here: no training record was given. Whatever was done, it counts as a temporary measure"
-        " until a model is trained without the named patients."
-    )
+    unknown = "That is not known here: no training record was given."
+    if certificate.verdict != "forgotten":
+        return unknown
+    return f"{unknown} It is a temporary measure, until a model is trained without the named patients."
 
 
 def _sure_sentence(certificate: schema.Certificate) -> str:
@@ -93,10 +104,10 @@ def _sure_sentence(certificate: schema.Certificate) -> str:
         f"Of {counted(len(patients), 'patient')} the old model gives {before:,} away and the new one {after:,},"
         f" compared with {joint.never_seen:,} never seen."
     ]
-    found = [f"{one.measure}, {number_text(one.value)}" for one in joint.smallest if one.value is not None]
+    found = [f"{one.measure}: {number_text(one.value)}" for one in joint.smallest if one.value is not None]
     blind = [one.measure for one in joint.smallest if one.value is None]
-    said += [f"A leak in one measure alone is found from: {'; '.join(found)}."] if found else []
-    said += [f"A leak in this alone is never found: {join_words(blind)}."] if blind else []
+    said += [f"The smallest leak that the test would find, in one measure alone: {'; '.join(found)}."] if found else []
+    said += [f"A leak in this alone it would never find: {join_words(blind)}."] if blind else []
     return " ".join(said)
 
 
@@ -152,7 +163,7 @@ def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None,
     if verdict == "still leaks":
         return f"The collapse check {said}, and there is a leak, which decides. What broke down must be mended, too."
     if verdict == "broken" and not collapsed:
-        return f"The collapse check of each group {said}; the text of single patients, or answers, broke down."
+        return f"The collapse check of each group {said}; what is written of named patients, or answers, broke down."
     return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
 
 

@@ -34,6 +34,7 @@ NOT_TRAINED: Final = "the patient was not in the training data of the run before
 COLLAPSED: Final = "the collapse check failed: the texts of the new model are no longer like those of the old model"
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the old model"
 UNCHECKED: Final = "the collapse check could not be made"
+SILENCED: Final = "of the patient the new model writes no text as long as a match, and the old one did"
 OWN_COLLAPSE: Final = (
     "the texts of the new model on this patient stand out among those on patients never seen: they are shorter, more "
     "repetitive or unlike text"
@@ -289,7 +290,9 @@ def _read_audits(
             found[patient].breaks.add(COLLAPSED)
         elif collapsed is None:
             found[patient].lacking.add(UNCHECKED)
-        if texts.named.fails(patient) or patient in texts.silenced:
+        if patient in texts.silenced:
+            found[patient].breaks.add(SILENCED)
+        elif texts.named.fails(patient):
             found[patient].breaks.add(OWN_COLLAPSE)
     # Whom no model was trained on has nothing to forget; a record says of everybody that B never saw them.
     asked = [patient for patient in probed if record is not None or before.arms[patient] == "train"]

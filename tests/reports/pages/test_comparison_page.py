@@ -104,9 +104,9 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
             "It began with the starting model eeeeeeeeeeee…",
         ),
         ("forgotten", None, "Only that no leak", "temporary measure"),
-        ("still leaks", None, "No.", "temporary measure"),
-        ("broken", None, "No.", "temporary measure"),
-        ("not shown", None, "No, not yet.", "temporary measure"),
+        ("still leaks", None, "No, none of them", "not known here"),
+        ("broken", None, "No, none of them", "not known here"),
+        ("not shown", None, "No, not yet, none of them.", "not known here"),
     ],
 )
 def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
