@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from datetime import date, time
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -27,7 +27,7 @@ from clinaudit.priors.importers.attachments import (
     text_of,
     unpacked,
 )
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord, RecordError, read_as
+from clinaudit.priors.importers.corpus_writer import PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.fhir_resources import (
     DELETED,
@@ -126,7 +126,7 @@ class FhirExport(Export):
 
     def _read(self) -> None:
         ledger = self.reader.ledger
-        ledger.expect("Patient")
+        ledger.seen("Patient", 0)
         again = []
         with closing(Binaries(self.writer.directory)) as self._binaries:
             for file in self.files.values():
@@ -333,17 +333,20 @@ class FhirExport(Export):
         )
         if authors and provider is None:
             ledger.left_blank["provider: its name is not in the export"] += 1
-        self.writer.add_note(
-            NotesRow(
-                patient_id=patient,
-                note_id=key,
-                text=text,
-                visit=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
-                provider=provider,
-                practice=practice or self._index.place(visit),
-                note_type=words_of(meaning[0]) if meaning else None,
-            )
-        )
+        # Of several dates the first that is given to the day.
+        dates = [text for text in (text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)) if text]
+        full = next((text for text in dates if len(text) >= len("2024-01-31")), None)
+        if dates and full is None:
+            ledger.left_blank["visit date: without its month or day"] += 1
+        note = {
+            "patient_id": patient,
+            "note_id": key,
+            "text": text,
+            "provider": provider,
+            "practice": practice or self._index.place(visit),
+            "note_type": words_of(meaning[0]) if meaning else None,
+        }
+        self.writer.add_note(note, read_as("the visit date", parse_date, full))
         self._documents[digest] = kind
         return True
 
@@ -389,13 +392,6 @@ class FhirExport(Export):
         self.labels.add(patient, diagnoses, systems)
         self._conditions[patient] += 1
         return True
-
-    def _date(self, *candidates: str | None) -> tuple[date, time] | None:
-        given = [text for text in candidates if text]
-        full = next((text for text in given if len(text) >= len("2024-01-31")), None)
-        if given and full is None:
-            self.reader.ledger.left_blank["visit date: without its month or day"] += 1
-        return read_as("the visit date", parse_date, full)
 
     def _text(self, attachments: Sequence[Element], kind_of_resource: str) -> str:
         """Return the text of a document: of its attachments that can be read, each text once, in their order."""

@@ -17,13 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import (
-    parse_age,
-    parse_birth,
-    parse_date,
-    parse_sex,
-    parse_split,
-)
+from clinaudit.priors.corpus.cells import parse_age, parse_birth, parse_date, parse_sex, parse_split
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
@@ -33,7 +27,6 @@ from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import (
     PATIENT_COLUMNS,
     Meaning,
-    NotesRow,
     PatientRecord,
     Place,
     RecordError,
@@ -389,15 +382,8 @@ class OwnTable(Export):
         # The note is refused before the patient is changed by its row.
         self.writer.set_patient(self._merged(before, PatientRecord(patient_id=patient_id, **facts), day))
         try:
-            self.writer.add_note(
-                NotesRow(
-                    patient_id=patient_id,
-                    note_id=values["note_id"] or f"row-{note.number}",
-                    text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
-                    visit=visit,
-                    **{name: values[name] for name in ("provider", "practice", "note_type")},
-                )
-            )
+            said = plain_text_of(values["text"] or "") if self._map.plain_text else values["text"]
+            self.writer.add_note({**values, "note_id": values["note_id"] or f"row-{note.number}", "text": said}, visit)
         except RecordError:
             if before is None:
                 del self.writer.patients[patient_id]
