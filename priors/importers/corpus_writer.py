@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 import zstandard
 
-from clinaudit.errors import MAX_LISTED_PROBLEMS, BadInputError, IntegrityError, StorageError, UsageError
+from clinaudit.errors import MAX_LISTED_PROBLEMS, IntegrityError, StorageError, UsageError
 from clinaudit.priors.corpus import cells
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
@@ -47,7 +47,7 @@ def read_as(what: str, parse: Callable[[str], Meaning], text: str | None) -> Mea
 
 
 class Place(NamedTuple):
-    """Where a record stands: `number` counts units of a file (row from 1 without the header, line, entry, sheet row)."""
+    """Where a record stands; `number` counts units of a file: row (from 1, header excluded), line, entry, sheet row."""
 
     file: str
     unit: str
