@@ -245,17 +245,14 @@ def _at(resource: Element, path: str, last: type) -> list[Any]:
     found: list[Any] = [resource]
     names = path.split(".")
     for place, name in enumerate(names, start=1):
-        found = [deeper for one in found for deeper in _listed(one.get(name))]
+        values = (one.get(name) for one in found)
+        listed = (value if isinstance(value, list) else [value] for value in values)
+        found = [one for value in listed for one in value if one is not None]
         if not all(isinstance(one, dict if place < len(names) else last) for one in found):
             # Never what it holds.
             kind = resource.get("resourceType")
             raise RecordError(f"{f'{kind}.' if kind else ''}{path} is not as FHIR R4 defines it")
     return found
-
-
-def _listed(value: object) -> list[Any]:
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if one is not None]
 
 
 def words_of(concept: Element) -> str | None:

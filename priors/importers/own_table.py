@@ -37,37 +37,48 @@ from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
 
-def _date_format(form: str) -> str:
-    has_parts = all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j")))
-    return _said(form, None if has_parts else "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y")
+def _must(holds: Callable[[Any], bool], said: str) -> Callable[[Any], Any]:
+    """Return what refuses a value of which something does not hold, with what is said then."""
+
+    def checked(value: Any) -> Any:
+        if not holds(value):
+            raise PydanticCustomError(SAID, "{problem}", {"problem": said})
+        return value
+
+    return checked
 
 
-def _birth_format(form: str) -> str:
-    return _said(form, "%y cannot tell 1925 from 2025; export years of four digits" if "%y" in form else None)
-
-
-def _said(value: str, problem: str | None) -> str:
-    if problem is not None:
-        raise PydanticCustomError(SAID, "{problem}", {"problem": problem})
-    return value
-
-
-def _delimiter(mark: str) -> str:
-    is_one = len(mark) == 1 and mark not in '"\r\n'
-    return _said(mark, None if is_one else 'must be one character, such as ";" or "\\t"')
-
-
-def _encoding(name: str) -> str:
-    known = 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16'
-    return _said(name, None if _is_line_encoding(name) else known)
-
-
-def _one_column(name: object) -> object:
-    joined = "a text is needed; join several into one in the export, as the training texts had them"
-    return _said("", joined) if isinstance(name, list) else name
+def _is_line_encoding(name: str) -> bool:
+    """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
+    try:
+        plain = 'a,"\n'
+        return (
+            codecs.lookup(name)._is_text_encoding
+            and plain.encode(name) == plain.encode("ascii")
+            # Not every codec can tell a byte that it does not know.
+            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
+        )
+    except (LookupError, ValueError):
+        return False
 
 
 _Text = Annotated[str, Field(min_length=1)]
+_DateFormat = Annotated[
+    _Text,
+    AfterValidator(
+        _must(
+            lambda form: all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j"))),
+            "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y",
+        )
+    ),
+]
+_four_digits = _must(lambda form: "%y" not in form, "%y cannot tell 1925 from 2025; export years of four digits")
+_one_column = _must(
+    lambda name: not isinstance(name, list),
+    "a text is needed; join several into one in the export, as the training texts had them",
+)
+_one_mark = _must(lambda mark: len(mark) == 1 and mark not in '"\r\n', 'must be one character, such as ";" or "\\t"')
+_known_encoding = _must(_is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16')
 
 
 class _Columns(TomlTable):
@@ -96,8 +107,8 @@ class _Columns(TomlTable):
 class _Formats(TomlTable):
     """Format of a date by column of the corpus; without one a date is ISO 8601."""
 
-    visit_date: Annotated[_Text, AfterValidator(_date_format)] | None = None
-    dob: Annotated[_Text, AfterValidator(_date_format), AfterValidator(_birth_format)] | None = None
+    visit_date: _DateFormat | None = None
+    dob: Annotated[_DateFormat, AfterValidator(_four_digits)] | None = None
 
 
 class _Codes(TomlTable):
@@ -117,8 +128,8 @@ class _ColumnMap(TomlTable):
     #: Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
-    delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
-    encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
+    delimiter: Annotated[str, AfterValidator(_one_mark)] | None = None
+    encoding: Annotated[str, AfterValidator(_known_encoding)] = "utf-8"
     #: Whether a text that is RTF or HTML is read as what it shows.
     plain_text: bool = False
     #: Excel alone.
@@ -145,20 +156,6 @@ def read_column_map(path: Path) -> _ColumnMap:
         said = f"the column map {printable(path.name)} has {len(table)} {noun}; correct it"
         raise BadInputError(said, [str(problem) for problem in table])
     return table
-
-
-def _is_line_encoding(name: str) -> bool:
-    """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
-    try:
-        plain = 'a,"\n'
-        return (
-            codecs.lookup(name)._is_text_encoding
-            and plain.encode(name) == plain.encode("ascii")
-            # Not every codec can tell a byte that it does not know.
-            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
-        )
-    except (LookupError, ValueError):
-        return False
 
 
 _TABLE = "rows"
