@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from clinaudit.templates import header_styles
 from clinaudit.templates.dates import without_birth, without_time
-from clinaudit.templates.header_styles import (
-    BANNER_FACTS,
-    LABEL_END,
-    UNASSIGNED,
-    HeaderFinder,
-    alternatives,
-    find_unlisted,
-    known_as,
-)
+from clinaudit.templates.header_styles import BANNER_FACTS, LABEL_END, UNASSIGNED, HeaderFinder
 from clinaudit.templates.profile import Layout, NoteProfile, PositionTable
 from clinaudit.templates.shown_text import Span
 
@@ -153,7 +146,7 @@ class FieldFinder:
         starts = sorted(
             {item.span_chars.start for item in headings}
             | {field.span_chars.start for field in by_label.values()}
-            | set(find_unlisted(text, self._layout.header_styles))
+            | set(header_styles.find_unlisted(text, self._layout.header_styles))
         )
         by_header: dict[str, list[Heading]] = {}
         for item in headings:
@@ -207,7 +200,7 @@ class FieldFinder:
             if not (any_before or leads or is_apart):
                 continue
             any_before = True
-            name = known_as(match["name"], self._known)
+            name = header_styles.known_as(match["name"], self._known)
             yield _Label(name, line.start if leads else match.start(), match.end(), leads)
 
     def _by_position(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
@@ -268,7 +261,7 @@ def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
-    names, marks = alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
+    names, marks = header_styles.alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
     ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates import text_file
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
 from clinaudit.templates.header_styles import (
     DEFAULT_STYLES,
@@ -27,17 +28,7 @@ from clinaudit.templates.header_styles import (
     Pattern,
     bare,
 )
-from clinaudit.templates.text_file import (
-    EntryPath,
-    Listed,
-    Problem,
-    TomlTable,
-    Word,
-    locate_shipped,
-    parse_toml,
-    read_table,
-    read_text_file,
-)
+from clinaudit.templates.text_file import EntryPath, Listed, Problem, TomlTable, Word
 
 _STYLES = ", ".join(STYLES)
 _UNKNOWN_FACT = f"unknown fact; known are {', '.join(sorted(FACTS))}"
@@ -148,7 +139,7 @@ def read_profile_table(document: Mapping[str, Any]) -> ProfileTable | list[Probl
 
     Rules between entries are looked at where every entry is of its kind: else most would be said to be missing.
     """
-    table = read_table(ProfileTable, document)
+    table = text_file.read_table(ProfileTable, document)
     return table if isinstance(table, list) else [*_problems(table)] or table
 
 
@@ -411,7 +402,7 @@ class NoteProfile:
 
 def locate_profile(given: Path | None) -> Path:
     """Return the file that holds a profile; raises `BadInputError` where a name means nothing, or two things."""
-    return locate_shipped(given, role="note template", shipped=SHIPPED, folder=PROFILES_PATH, default=DEFAULT)
+    return text_file.locate_shipped(given, role="note template", shipped=SHIPPED, folder=PROFILES_PATH, default=DEFAULT)
 
 
 def load_profile(path: Path | None = None) -> NoteProfile:
@@ -420,12 +411,12 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     Raises `BadInputError` naming every wrong entry by its path.
     """
     source = locate_profile(path)
-    return read_profile(read_text_file(source, role="the note template"), source.name)
+    return read_profile(text_file.read_text_file(source, role="the note template"), source.name)
 
 
 def read_profile(text: str, name: str) -> NoteProfile:
     """Read the text of a profile, as `load_profile` does; `name` is what messages call its file."""
-    document = parse_toml(text, f"the note template {name}")
+    document = text_file.parse_toml(text, f"the note template {name}")
     table = read_profile_table(document)
     if isinstance(table, list):
         raise BadInputError(f"note template {name} is not valid; mend what is listed", list(map(str, table)))

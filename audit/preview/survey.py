@@ -20,14 +20,8 @@ from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, labels_of_table
 from clinaudit.audit.measures.judge.stage import make_judge
 from clinaudit.audit.measures.population import tabulate_facts
-from clinaudit.audit.preview.fit import (
-    Finding,
-    count_own_rows,
-    count_standing,
-    find_misfits,
-    find_table_misfits,
-    read_all_facts,
-)
+from clinaudit.audit.preview import fit
+from clinaudit.audit.preview.fit import Finding
 from clinaudit.audit.runtime.cluster import LocalRunner
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import write_lines_atomically
@@ -99,7 +93,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     """
     profile = load_profile(settings.template)
     corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
-    facts = read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
+    facts = fit.read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
     panel, sensitive = load_panel(settings.diagnoses, only=settings.diagnosis), load_panel(settings.diagnoses)
     # Without the judge, which takes seconds to load, where the table tells.
     table = labels_of_table(corpus, sensitive)
@@ -115,8 +109,8 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     priors = write_priors(targets, facts=facts, probed=ProbedTiers(settings.probed.ids), writer=writer)
     prompts = count_prompts(priors)
-    places, misfits = find_misfits(facts, profile)
-    findings = (*misfits, *find_table_misfits(facts.values()))
+    places, misfits = fit.find_misfits(facts, profile)
+    findings = (*misfits, *fit.find_table_misfits(facts.values()))
     problems = (*(finding.text for finding in findings), *_unasked(prompts))
     # Where there are any sets, targets and what is asked of them are about what an audit has.
     about = "about " if any(sets.values()) else ""
@@ -303,7 +297,7 @@ def _layout_lines(places: pl.DataFrame, profile: NoteProfile) -> Iterator[str]:
 
 
 def _table_lines(patients: Collection[PatientFacts]) -> Iterator[str]:
-    if not (columns := count_standing(patients)):
+    if not (columns := fit.count_standing(patients)):
         return
     yield "The patients table beside the patients' own notes:"
     for fact, told in columns.items():
@@ -311,7 +305,7 @@ def _table_lines(patients: Collection[PatientFacts]) -> Iterator[str]:
         more = "".join(f", {told[kind]} {what}" for kind, what in kinds if told[kind])
         stands, known = told[Standing.STANDS], told.total()
         yield f"  {fact:5} {stands} of {known} values stand in the notes ({_percent(stands, known)}){more}"
-    own, compared = count_own_rows(patients)
+    own, compared = fit.count_own_rows(patients)
     yield f"  rows that agree: {own} of {compared}"
 
 

@@ -19,29 +19,11 @@ from clinaudit.priors.corpus.cells import parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers import attachments as attached
+from clinaudit.priors.importers import fhir_resources as resources
 from clinaudit.priors.importers.attachments import Kind, kind_of, unpacked
 from clinaudit.priors.importers.corpus_writer import PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.fhir_resources import (
-    DELETED,
-    NEXT_PAGE,
-    Binaries,
-    Element,
-    Found,
-    ReferenceIndex,
-    Standing,
-    Versions,
-    Visit,
-    address_of,
-    elements,
-    files_not_read,
-    find_fhir,
-    id_of,
-    iter_resources,
-    text_at,
-    texts,
-    words_of,
-)
+from clinaudit.priors.importers.fhir_resources import Element, Found, Standing, elements, text_at, texts
 
 _OTHER = "other resources"
 _POINTED_AT = ("Patient", "Practitioner", "PractitionerRole", "Organization", "Encounter", "Binary")
@@ -86,8 +68,8 @@ class FhirExport(Export):
 
     def __init__(self, request: ImportRequest) -> None:
         super().__init__(request)
-        self._index = ReferenceIndex()
-        self._versions = Versions()
+        self._index = resources.ReferenceIndex()
+        self._versions = resources.Versions()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
         #: Address of a document that another replaces, perhaps by its identifier -> the key of that one.
@@ -104,23 +86,23 @@ class FhirExport(Export):
         self._conditions: Counter[str] = Counter()
 
     def _find(self) -> dict[str, DataFile]:
-        return {file.name: file for file in find_fhir(self.request.source)}
+        return {file.name: file for file in resources.find_fhir(self.request.source)}
 
     def _read(self) -> None:
         ledger = self.reader.ledger
         ledger.seen("Patient", 0)
         again = []
-        with closing(Binaries(self.writer.directory)) as self._binaries:
+        with closing(resources.Binaries(self.writer.directory)) as self._binaries:
             for file in self.files.values():
-                kinds = {self._read_first(found) for found in iter_resources(file, self.reader.tracker())}
-                if kinds <= {NEXT_PAGE}:
+                kinds = {self._read_first(found) for found in resources.iter_resources(file, self.reader.tracker())}
+                if kinds <= {resources.NEXT_PAGE}:
                     ledger.left_aside["files without FHIR resources, such as a log or a manifest"] += 1
                 if not kinds.isdisjoint(_POINTING):
                     again.append(file)
             replaced = {self._index.key(address): key for address, key in self._replaced.items()}
             self._replaced = {old: new for old, new in replaced.items() if old is not None and old != new}
             for file in again:
-                for found in iter_resources(file):
+                for found in resources.iter_resources(file):
                     if found.kind in _POINTING:
                         whose = None
                         with suppress(RecordError):
@@ -131,7 +113,7 @@ class FhirExport(Export):
                         ledger.seen(found.kind)
                         ledger.take(found.kind, [found.place], found, self._read_pointing, [whose])
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
-        ledger.left_aside.update(files_not_read(self.request.source, read))
+        ledger.left_aside.update(resources.files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
         if without_notes:
             ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
@@ -139,10 +121,10 @@ class FhirExport(Export):
     def _read_first(self, found: Found) -> str:
         """Read what others point at, and note the version of what points at them; return the type of resource."""
         kind, ledger = found.kind, self.reader.ledger
-        if kind == NEXT_PAGE:
+        if kind == resources.NEXT_PAGE:
             ledger.left_aside["Bundles with a link to a next page: it must be a file of the export, too"] += 1
             return kind
-        if kind == DELETED:
+        if kind == resources.DELETED:
             key = self._index.key(found.full_url) or ""
             self._deleted.add(key)
             if key.partition("/")[0] not in _POINTING:
@@ -160,7 +142,7 @@ class FhirExport(Export):
         return kind
 
     def _note_version(self, found: Found) -> None:
-        key = f"{found.kind}/{id_of(found)}"
+        key = f"{found.kind}/{resources.id_of(found)}"
         if self._versions.add(key, found) in ("newest", "newer"):
             self._index.add(key, found)
             status = text_at(found.resource, "status")
@@ -173,7 +155,7 @@ class FhirExport(Export):
                     self._subjects[key] = _subject(found.resource)
 
     def _read_pointed_at(self, found: Found) -> bool:
-        key = f"{found.kind}/{id_of(found)}"
+        key = f"{found.kind}/{resources.id_of(found)}"
         try:
             standing = self._versions.add(key, found)
         except RecordError:
@@ -193,7 +175,7 @@ class FhirExport(Export):
         return standing in ("newest", "newer")
 
     def _read_pointing(self, found: Found) -> bool:
-        identifier = id_of(found)
+        identifier = resources.id_of(found)
         key = f"{found.kind}/{identifier}"
         if key in self._deleted:
             self.reader.ledger.left_aside["documents and conditions that the export says were deleted"] += 1
@@ -224,7 +206,7 @@ class FhirExport(Export):
                 start, subject = text_at(one, "period.start", "actualPeriod.start"), _subject(one)
                 # Thousands of visits share them.
                 shared = (text and sys.intern(text) for text in (name, None if name else place, subject))
-                self._index.visits[key] = Visit(start, *shared)
+                self._index.visits[key] = resources.Visit(start, *shared)
             case "PractitionerRole":
                 name = text_at(one, "practitioner.display")
                 practitioner = self._index.key(text_at(one, "practitioner.reference"))
@@ -263,7 +245,7 @@ class FhirExport(Export):
             name=None if name is None else _words_of_name(name),
             dob=birth,
             race=next((text_at(part, "valueString") for part in of_races), None),
-            marital_status=words_of(marital[0]) if marital else None,
+            marital_status=resources.words_of(marital[0]) if marital else None,
         )
         if "replaced-by" in texts(patient, "link.type"):
             self.reader.ledger.left_aside["links to the record that replaces a patient's: both are patients here"] += 1
@@ -341,7 +323,7 @@ class FhirExport(Export):
             "text": text,
             "provider": provider,
             "practice": practice or self._index.place(visit),
-            "note_type": words_of(meaning[0]) if meaning else None,
+            "note_type": resources.words_of(meaning[0]) if meaning else None,
         }
         self.writer.add_note(note, read_as("the visit date", parse_date, full))
         self._documents[digest] = kind
@@ -349,7 +331,7 @@ class FhirExport(Export):
 
     def _is_replaced(self, document: Element, key: str) -> bool:
         for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
-            by = self._replaced.get(address_of("DocumentReference", identifier), key)
+            by = self._replaced.get(resources.address_of("DocumentReference", identifier), key)
             if by != key:
                 self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
@@ -516,7 +498,7 @@ def _replaces(document: Element) -> list[str]:
     by_number = [one for other in others for one in elements(other, "target.identifier")]
     return [
         *(address for other in others for address in texts(other, "target.reference")),
-        *(address_of("DocumentReference", one) for one in by_number),
+        *(resources.address_of("DocumentReference", one) for one in by_number),
     ]
 
 
@@ -528,7 +510,7 @@ def _occasion(document: Element) -> tuple[str | None, ...]:
 
 def _subject(resource: Element) -> str | None:
     """Return what points at the patient of a resource: a reference, or else an identifier."""
-    by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
+    by_number = [resources.address_of("Patient", one) for one in elements(resource, "subject.identifier")]
     return text_at(resource, "subject.reference") or next(iter(by_number), None)
 
 

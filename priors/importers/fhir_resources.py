@@ -22,19 +22,8 @@ from typing import Any, Literal, NamedTuple
 import ijson
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import (
-    MAX_LINE_BYTES,
-    PACKED,
-    Compression,
-    DataFile,
-    Format,
-    find_given_file,
-    iter_bytes,
-    iter_lines,
-    printable,
-    stat_input,
-    unreadable,
-)
+from clinaudit.priors.corpus import files
+from clinaudit.priors.corpus.files import PACKED, Compression, DataFile, Format, printable
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.corpus_writer import Place, RecordError
 from clinaudit.priors.importers.tables import located
@@ -76,11 +65,11 @@ def find_fhir(source: Path) -> list[DataFile]:
     """
     shown = printable(str(source))
     try:
-        stat_input(source, shown)
+        files.stat_input(source, shown)
     except BadInputError as error:
         raise BadInputError(f"{shown} {error.message}; give the folder or the file of the export") from None
     if not source.is_dir():
-        return [find_given_file(source, "the export", _ENDINGS)]
+        return [files.find_given_file(source, "the export", _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
     found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
     ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
@@ -89,10 +78,10 @@ def find_fhir(source: Path) -> list[DataFile]:
     bundles = [path for path in paths if path.name.lower().endswith(_BUNDLE)]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
     named = [(path, names.get(path, printable(str(path.relative_to(source))))) for path in paths]
-    files = [find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]
-    if not files:
+    found_files = [files.find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]
+    if not found_files:
         raise BadInputError(f"{shown} holds no FHIR export: no file ends in {', '.join(_ENDINGS)}")
-    return files
+    return found_files
 
 
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
@@ -113,7 +102,7 @@ def _files_below(source: Path) -> list[Path]:
     """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
 
     def stop(error: OSError) -> None:
-        raise unreadable(printable(str(source)), error)
+        raise files.unreadable(printable(str(source)), error)
 
     walked = os.walk(source, onerror=stop) if source.is_dir() else ()
     found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
@@ -171,7 +160,7 @@ def _no_resource(place: Place) -> BadInputError:
 
 
 def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tuple[Place, object]]:
-    for number, line in enumerate(iter_lines(file, at=at), start=1):
+    for number, line in enumerate(files.iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
         try:
@@ -194,10 +183,10 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[F
     def watched() -> Iterator[bytes]:
         nonlocal bytes_in_entry, has_next_page
         end = b""  # of the block before, in which a link may begin
-        for place, block in enumerate(iter_bytes(file, at=at)):
+        for place, block in enumerate(files.iter_bytes(file, at=at)):
             bytes_in_entry += len(block)
-            if bytes_in_entry > MAX_LINE_BYTES:
-                raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes")
+            if bytes_in_entry > files.MAX_LINE_BYTES:
+                raise BadInputError(f"entry {number + 1}: has more than {files.MAX_LINE_BYTES} bytes")
             has_next_page |= _NEXT_LINK.search(end + block) is not None
             end = block[-100:]
             yield block if place else block.removeprefix(codecs.BOM_UTF8)
@@ -214,7 +203,7 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[F
         yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
         try:
-            content = parse_json(b"".join(iter_bytes(file)).decode("utf-8-sig"))
+            content = parse_json(b"".join(files.iter_bytes(file)).decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise BadInputError(
                 "is no JSON that can be read: nested too deeply, a key given twice, or no UTF-8"

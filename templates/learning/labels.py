@@ -14,13 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from clinaudit.templates.dates import (
-    NAMED_FORMATS,
-    other_order,
-    read_as_written,
-    read_date,
-    without_birth,
-)
+from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_as_written, read_date, without_birth
 from clinaudit.templates.header_styles import BANNER_FACTS, LABEL_END, bare
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.profile import PROFILES_PATH

@@ -11,21 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from clinaudit.templates.header_styles import FACTS, Pattern
-from clinaudit.templates.learning import MOST, LearningSample, enough, share
+from clinaudit.templates.learning import MOST, LearningSample, enough, labels, share
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
-from clinaudit.templates.learning.labels import (
-    DATES,
-    LabelledValue,
-    LabelUse,
-    assign_facts,
-    choose_formats,
-    fact_of_header,
-    find_labels,
-    fits,
-    known_words,
-    same,
-    shape_of,
-)
+from clinaudit.templates.learning.labels import DATES, LabelledValue, LabelUse, fact_of_header, known_words
 
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
@@ -137,15 +125,19 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
     if chosen is None:
         return None
     banners = [note.text[:end] for note, end in zip(notes, ends, strict=True)]
-    labels = find_labels(banners, least=least)
-    uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
+    of_notes = labels.find_labels(banners, least=least)
+    uses = [
+        use
+        for use in labels.assign_facts(notes, of_notes)
+        if use.patients >= least and use.label not in chosen.patients
+    ]
     chosen = _without_names(chosen, notes, {use.label for use in uses})
     # Body systems alone open no section.
     if chosen.patients.keys() <= known_words().ambiguous:
         return None
     by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
     patterns, by_pattern = _patterns(notes, banners, by_label, least=least)
-    formats, certain = _formats(notes, labels, uses, by_pattern)
+    formats, certain = _formats(notes, of_notes, uses, by_pattern)
     return Proposal(
         patients=len(notes),
         headers=chosen,
@@ -231,12 +223,12 @@ def _is_right(
     """Whether what was found can be this fact, and is what the tables have where they tell; a birth needs a witness."""
     values = [own[fact] for own in held if fact in own]
     # A heading that stands in all notes is nobody's name.
-    if not values or not (shape_of(values) == fact if fact == "name" else fits(fact, values)):
+    if not values or not (labels.shape_of(values) == fact if fact == "name" else labels.fits(fact, values)):
         return not values
 
     def share(of: str) -> float | None:
         told = [
-            same(of, own[fact], note.known[of])
+            labels.same(of, own[fact], note.known[of])
             for own, note in zip(held, notes, strict=True)
             if fact in own and of in note.known
         ]
@@ -267,20 +259,20 @@ def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int
 
 def _formats(
     notes: Sequence[LearningSample],
-    labels: Sequence[Sequence[LabelledValue]],
+    of_notes: Sequence[Sequence[LabelledValue]],
     uses: Sequence[LabelUse],
     by_pattern: Sequence[Mapping[str, str]],
 ) -> tuple[tuple[str, ...], bool]:
     fact_of = {use.label: use.fact for use in uses if use.fact in DATES}
     values: list[str] = []
     known: dict[str, list[date]] = {}
-    for note, of_note, found in zip(notes, labels, by_pattern, strict=True):
+    for note, of_note, found in zip(notes, of_notes, by_pattern, strict=True):
         held = [(fact, item.value) for item in of_note if (fact := fact_of.get(item.label))]
         for fact, value in [*held, *((fact, found[fact]) for fact in DATES if fact in found)]:
             values.append(value)
             if isinstance(said := note.known.get(fact), date):
                 known.setdefault(value, []).append(said)
-    return choose_formats(values, known)
+    return labels.choose_formats(values, known)
 
 
 _INTRODUCTION = """\
