@@ -184,7 +184,13 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
             accepted[header] = found
         else:
             doubtful[header] = found
-    order = _mean_places(below, styles)
+    # Where each header first stands in its notes, in characters.
+    places: dict[str, list[int]] = {}
+    for note in below:
+        for header, by_style in note.items():
+            if at := [at for style, at in by_style.items() if style in styles]:
+                places.setdefault(header, []).append(min(at))
+    order = {header: sum(found) / len(found) for header, found in places.items()}
     return ChosenHeaders(
         styles,
         {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))},
@@ -223,13 +229,3 @@ def _choose_styles(
 
 def _count(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> Counter[str]:
     return Counter(header for note in below for header, places in note.items() if not places.keys().isdisjoint(styles))
-
-
-def _mean_places(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> dict[str, float]:
-    """Return where each header first stands in its notes, on average, in characters."""
-    places: dict[str, list[int]] = {}
-    for note in below:
-        for header, by_style in note.items():
-            if at := [at for style, at in by_style.items() if style in styles]:
-                places.setdefault(header, []).append(min(at))
-    return {header: sum(found) / len(found) for header, found in places.items()}

@@ -96,7 +96,10 @@ class Proposal:
         sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
         for header, found in self.headers.patients.items():
             if header not in known_words().ambiguous:
-                name, is_leaf = _section_of(header, fact_of.get(header))
+                known, fact = known_words().headers.get(header), fact_of.get(header)
+                name, is_leaf = (header.title(), False) if known is None else (known.section, known.is_leaf)
+                if fact in _SECTIONS and (known is None or fact != "medications"):
+                    name, is_leaf = _SECTIONS[fact], False
                 sections.setdefault(name, ({}, {}))[is_leaf][header] = found
         return tuple(
             # A section of leaves alone would have no header to open it.
@@ -131,7 +134,15 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
         for use in labels.assign_facts(notes, of_notes)
         if use.patients >= least and use.label not in chosen.patients
     ]
-    chosen = _without_names(chosen, notes, {use.label for use in uses})
+    # Lines that a table says are somebody's name, or a place's, are no headers, nor are doubtful ones that are labels.
+    names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
+    no_headers = names.union(use.label for use in uses)
+    doubtful = [item for item in chosen.doubtful.items() if item[0] not in no_headers]
+    chosen = replace(
+        chosen,
+        patients={header: found for header, found in chosen.patients.items() if header not in names},
+        doubtful=dict(sorted(doubtful, key=lambda item: (-item[1], item[0]))),
+    )
     # Body systems alone open no section.
     if chosen.patients.keys() <= known_words().ambiguous:
         return None
@@ -149,13 +160,6 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
     )
 
 
-def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
-    known = known_words().headers.get(header)
-    if fact in _SECTIONS and (known is None or fact != "medications"):
-        return _SECTIONS[fact], False
-    return (known.section, known.is_leaf) if known is not None else (header.title(), False)
-
-
 def _banner_end(text: str, use: HeaderUse) -> int:
     if use.sections_start is not None:
         return use.sections_start
@@ -166,17 +170,6 @@ def _banner_end(text: str, use: HeaderUse) -> int:
         filled += bool(line.strip())
         end += len(line)
     return end
-
-
-def _without_names(chosen: ChosenHeaders, notes: Sequence[LearningSample], labels: Collection[str]) -> ChosenHeaders:
-    """Leave out lines that a table says are somebody's name, or a place's, and doubtful ones that are labels."""
-    names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
-    doubtful = {header: found for header, found in chosen.doubtful.items() if header not in {*names, *labels}}
-    return replace(
-        chosen,
-        patients={header: found for header, found in chosen.patients.items() if header not in names},
-        doubtful=dict(sorted(doubtful.items(), key=lambda item: (-item[1], item[0]))),
-    )
 
 
 def _patterns(
@@ -204,17 +197,13 @@ def _patterns(
         if new < max(least, _PATTERN_SHARE * len(notes)):
             continue
         # An expression that has a word for births needs no other witness.
-        witnesses = () if "dob|" in regex else [_above(text, own) for text, own in zip(texts, places, strict=True)]
+        begins = [next((at for fact, (at, _) in own.items() if fact in DATES), 0) for own in places]
+        above = (text[:at].rpartition("\n")[0] for text, at in zip(texts, begins, strict=True))
+        witnesses = () if "dob|" in regex else [lines.rstrip().rpartition("\n")[2] for lines in above]
         if all(_is_right(fact, held, notes, witnesses) for fact in facts):
             chosen.append(PatternUse(regex, in_whole_note, new))
             found = [of_note | known for of_note, known in zip(held, found, strict=True)]
     return tuple(chosen), found
-
-
-def _above(text: str, places: Mapping[str, tuple[int, int]]) -> str:
-    """Return the line above a date."""
-    at = next((start for fact, (start, _) in places.items() if fact in DATES), 0)
-    return text[:at].rpartition("\n")[0].rstrip().rpartition("\n")[2]
 
 
 def _is_right(
@@ -361,7 +350,8 @@ def _pattern_lines(proposal: Proposal) -> Iterator[str]:
         where = "anywhere in the note" if use.in_whole_note else "in the banner, without a label"
         yield f"\n# Found {where}: {share(use.patients, proposal.patients)}."
         yield "[[patterns]]" + ('\nwhere = "note"' if use.in_whole_note else "")
-        yield f"regex = {_regex(use.regex)}"
+        is_plain = "'''" not in use.regex and not use.regex.endswith("'") and use.regex.isprintable()
+        yield f"regex = '''{use.regex}'''" if is_plain else f"regex = {_text(use.regex)}"
 
 
 def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
@@ -377,8 +367,3 @@ def _list(texts: Iterable[str]) -> str:
 def _text(text: str) -> str:
     # JSON's escapes are those of a basic string of TOML, but for one character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _regex(regex: str) -> str:
-    plain = "'''" not in regex and not regex.endswith("'") and regex.isprintable()
-    return f"'''{regex}'''" if plain else _text(regex)
