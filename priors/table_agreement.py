@@ -83,7 +83,13 @@ def compare_with_notes(
     if patient.sex in _SEXES and stated_sex is not None:
         standing[Fact.SEX] = Standing.told(stated_sex == patient.sex)
     elif patient.sex in _SEXES:
-        left[Fact.SEX] = lambda text: _told_sex(text, patient.sex)
+
+        def told_sex(text: str) -> Standing | None:
+            # What most words of a note tell; a note may tell of relatives, too.
+            told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
+            return Standing.told(2 * told.count(patient.sex or "") >= len(told)) if told else None
+
+        left[Fact.SEX] = told_sex
     for text in texts if left else ():
         told = {fact: found for fact, look in left.items() if (found := look(text)) is not None}
         standing |= told
@@ -95,12 +101,6 @@ def compare_with_notes(
         is_expected = fact in placed and fact is not Fact.SEX
         standing[fact] = Standing.DIFFERS if is_expected else Standing.UNTOLD
     return {fact: standing[fact] for fact in IDENTIFYING if fact in standing}
-
-
-def _told_sex(text: str, sex: str | None) -> Standing | None:
-    """Compare with the sex that most words of a note tell; a note may tell of relatives, too."""
-    told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
-    return Standing.told(2 * told.count(sex or "") >= len(told)) if told else None
 
 
 def _count_words(text: str, words: Collection[str]) -> int:
@@ -124,9 +124,6 @@ def _stands(word: str, text: str) -> bool:
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without accents."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(_without_accent, unicodedata.normalize("NFKD", text))
+        plain = unicodedata.normalize("NFKD", text)
+        text = _NOT_ASCII.sub(lambda char: "" if unicodedata.combining(char[0]) else char[0], plain)
     return _WORD.findall(text.casefold())
-
-
-def _without_accent(char: re.Match[str]) -> str:
-    return "" if unicodedata.combining(char[0]) else char[0]

@@ -16,18 +16,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates import header_styles as styles
 from clinaudit.templates import text_file
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
-from clinaudit.templates.header_styles import (
-    DEFAULT_STYLES,
-    FACTS,
-    NO_LAYOUT,
-    PREAMBLE,
-    STYLES,
-    UNASSIGNED,
-    Pattern,
-    bare,
-)
+from clinaudit.templates.header_styles import DEFAULT_STYLES, FACTS, NO_LAYOUT, STYLES, Pattern, bare
 from clinaudit.templates.text_file import EntryPath, Listed, Problem, TomlTable, Word
 
 _STYLES = ", ".join(STYLES)
@@ -168,7 +160,7 @@ def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iter
         at = ("sections", index)
         if not section.name.strip():
             yield Problem((*at, "name"), "a text is needed")
-        elif section.name in (*names, PREAMBLE, UNASSIGNED):
+        elif section.name in (*names, styles.PREAMBLE, styles.UNASSIGNED):
             yield Problem((*at, "name"), "used twice or reserved")
         names.add(section.name)
         if not section.headers:
@@ -184,7 +176,7 @@ def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iter
     for place, leaf in enumerate(profile.ambiguous.leaves):
         if leaf in section_of:
             yield Problem(("ambiguous", "leaves", place), f"stands in a section too: {leaf}")
-        section_of.setdefault(leaf, UNASSIGNED)
+        section_of.setdefault(leaf, styles.UNASSIGNED)
     if profile.templated.header and bare(profile.templated.header) not in section_of:
         yield Problem(("templated", "header"), "is no header of a section")
 

@@ -170,7 +170,15 @@ def _write_sheet(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]
     from python_calamine import CalamineWorkbook
 
     try:
-        _require_small(path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+            raise _SheetError("is not an Excel workbook (.xlsx)") from None
+        if sum(member.file_size for member in members) > _MAX_UNPACKED_BYTES:
+            raise _SheetError(f"unpacks to more than {_MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV")
+        if len({member.filename.lower() for member in members}) < len(members):
+            raise _SheetError("holds one of its files twice; open it in Excel and save it again")
         workbook = CalamineWorkbook.from_path(path)
         names = workbook.sheet_names
         if wanted and wanted not in names:
@@ -211,18 +219,6 @@ def _plain(cell: object) -> object:
     if isinstance(cell, float) and not isfinite(cell):
         return None
     return None if cell == "" else cell
-
-
-def _require_small(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
-        raise _SheetError("is not an Excel workbook (.xlsx)") from None
-    if sum(member.file_size for member in members) > _MAX_UNPACKED_BYTES:
-        raise _SheetError(f"unpacks to more than {_MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV")
-    if len({member.filename.lower() for member in members}) < len(members):
-        raise _SheetError("holds one of its files twice; open it in Excel and save it again")
 
 
 def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:

@@ -270,15 +270,6 @@ class _Version(NamedTuple):
     number: int | None
     digest: bytes
 
-    def is_newer_than(self, other: "_Version") -> bool:
-        """Whether it is; raises `RecordError` where nothing says so."""
-        for mine, its in ((self.updated, other.updated), (self.number, other.number)):
-            if mine is not None and its is not None and mine != its and self.full_url == other.full_url:
-                return mine > its  # type: ignore[operator]
-        raise RecordError(
-            "another version of it is in the export, and meta.lastUpdated and meta.versionId do not say which is newer"
-        )
-
 
 class Versions:
     """The newest version of each resource, by key."""
@@ -299,14 +290,16 @@ class Versions:
         self._several.add(key)
         if known.digest == version.digest:
             return "alike"
-        try:
-            is_newer = version.is_newer_than(known)
-        except RecordError:
-            self._unclear.add(key)
-            raise
-        if is_newer:
-            self._newest[key] = version
-        return "newer" if is_newer else "older"
+        for mine, its in ((version.updated, known.updated), (version.number, known.number)):
+            if mine is not None and its is not None and mine != its and version.full_url == known.full_url:
+                is_newer = mine > its  # type: ignore[operator]
+                if is_newer:
+                    self._newest[key] = version
+                return "newer" if is_newer else "older"
+        self._unclear.add(key)
+        raise RecordError(
+            "another version of it is in the export, and meta.lastUpdated and meta.versionId do not say which is newer"
+        )
 
     def full_url(self, key: str) -> str | None:
         """Return the address that a resource has on its server, None where the export does not give it."""

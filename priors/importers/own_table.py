@@ -22,16 +22,9 @@ from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
 from clinaudit.priors.corpus.records import Layout, read_rows
-from clinaudit.priors.importers import System
+from clinaudit.priors.importers import System, corpus_writer
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import (
-    PATIENT_COLUMNS,
-    Meaning,
-    PatientRecord,
-    Place,
-    RecordError,
-    read_as,
-)
+from clinaudit.priors.importers.corpus_writer import Meaning, PatientRecord, Place, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
@@ -160,8 +153,6 @@ def read_column_map(path: Path) -> _ColumnMap:
 
 _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
-#: Facts that do not change from visit to visit: two values mean two patients under one id.
-_FIXED = ("sex", "dob")
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile("(?:note|text|document|report)(?:id|key|no|nr|num|number)")
@@ -369,10 +360,14 @@ class OwnTable(Export):
         if patient_id is None:
             raise RecordError("patient_id is blank")
         visit = self._date("visit_date", values["visit_date"], parse_date)
-        facts = {name: values[name] for name in PATIENT_COLUMNS}
+        facts = {name: values[name] for name in corpus_writer.PATIENT_COLUMNS}
         facts |= {"dob": self._date("dob", values["dob"], parse_birth), "sex": read_as("sex", parse_sex, values["sex"])}
         read_as("age", parse_age, values["age"])
-        diagnoses, systems = self._read_codes(row)
+        coded = self._map.diagnoses
+        codes = [code for code in (row[coded.codes] or "").split(coded.separator) if code.strip()] if coded else []
+        diagnoses: frozenset[str] = frozenset()
+        for code in codes if coded else ():
+            diagnoses |= self.labels.book.meaning(coded.system, code)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
         day = date.min if visit is None else visit[0]
@@ -390,8 +385,8 @@ class OwnTable(Export):
         self._as_of[patient_id] = max(day, self._as_of.get(patient_id, day))
         if split is not None:
             self._splits[patient_id] = split
-        if systems:
-            self.labels.add(patient_id, diagnoses, systems)
+        if coded and codes:
+            self.labels.add(patient_id, diagnoses, (coded.system,))
 
     def _date(self, name: str, text: str | None, parse: Callable[[str], Meaning]) -> Meaning | None:
         """Return what a date means to a corpus, by its format where the map gives one."""
@@ -417,23 +412,15 @@ class OwnTable(Export):
             raise RecordError("split differs from an earlier row of the same patient")
         return split
 
-    def _read_codes(self, row: Row) -> tuple[frozenset[str], tuple[System, ...]]:
-        coded = self._map.diagnoses
-        cell = None if coded is None else row[coded.codes]
-        if coded is None or cell is None:
-            return frozenset(), ()
-        codes = [code for code in cell.split(coded.separator) if code.strip()]
-        meanings = (self.labels.book.meaning(coded.system, code) for code in codes)
-        return frozenset().union(*meanings), (coded.system,) if codes else ()
-
     def _merged(self, before: PatientRecord | None, now: PatientRecord, day: date) -> PatientRecord:
         """Return what is known of a patient: facts that may change are those of the latest row that gives them."""
         if before is None:
             return now
-        for name in _FIXED:
+        # Of these two values mean two patients under one id.
+        for name in ("sex", "dob"):
             if len({getattr(before, name), getattr(now, name)} - {None}) > 1:
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
         first, second = (now, before) if later else (before, now)
-        blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
+        blank = [name for name in corpus_writer.PATIENT_COLUMNS if getattr(first, name) is None]
         return replace(first, **{name: getattr(second, name) for name in blank})

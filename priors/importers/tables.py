@@ -15,15 +15,8 @@ from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus import cells
-from clinaudit.priors.corpus.files import (
-    FILE_ENDINGS,
-    DataFile,
-    find_given_file,
-    is_named_for,
-    printable,
-    stat_input,
-    unreadable,
-)
+from clinaudit.priors.corpus import files as on_disk
+from clinaudit.priors.corpus.files import DataFile, printable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers.corpus_writer import ImportLedger, Place, RecordError
@@ -248,7 +241,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     """
     shown = printable(str(source))
     try:
-        stat_input(source, shown)
+        on_disk.stat_input(source, shown)
     except BadInputError as error:
         raise BadInputError(f"{shown} {error.message}; give the folder of the export") from None
     if not source.is_dir():
@@ -258,14 +251,14 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     others: defaultdict[str, set[str]] = defaultdict(set)
     for path in _files_below(source, shown):
         place, file_name = path.relative_to(source), path.name.lower()
-        table = next((name for name in names if file_name in {name + ending for ending in FILE_ENDINGS}), None)
+        table = next((name for name in names if file_name in {name + ending for ending in on_disk.FILE_ENDINGS}), None)
         if table is not None:
             found[table].append(path)
             continue
         for name in names:
-            if is_named_for(path.name, name):
+            if on_disk.is_named_for(path.name, name):
                 others[name].add(printable(str(place)))
-            elif file_name.endswith(tuple(FILE_ENDINGS)):
+            elif file_name.endswith(tuple(on_disk.FILE_ENDINGS)):
                 above = [one for one in place.parents if one.name.lower().partition(".")[0] == name]
                 if above:
                     others[name].add(f"files in {printable(str(above[0]))}")
@@ -279,13 +272,13 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
                 f"the table {name} is given by {more}: {listed}; leave one under SOURCE that holds all its rows, named "
                 f"{name}.csv (.csv.gz, .csv.zst, .jsonl, .parquet)"
             )
-        files[name] = find_given_file(paths[0], "the table", name=printable(str(paths[0].relative_to(source))))
+        files[name] = on_disk.find_given_file(paths[0], "the table", name=printable(str(paths[0].relative_to(source))))
     return files
 
 
 def _files_below(source: Path, shown: str) -> Iterator[Path]:
     def stop(error: OSError) -> None:
-        raise unreadable(shown, error)
+        raise on_disk.unreadable(shown, error)
 
     for folder, folders, names in os.walk(source, followlinks=True, onerror=stop):
         here = Path(folder)
