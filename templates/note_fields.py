@@ -161,10 +161,10 @@ class FieldFinder:
         for fact, field in labelled.items():
             found.setdefault(fact, field)
         for fact, without in _FOLLOWED.items():
-            if (field := found.get(fact)) is not None:
+            if fact in found:
                 # "(44 y.o. F)" alone is left as it is.
-                value, start = without(field.value) or field.value, field.value_chars.start
-                found[fact] = field._replace(value=value, value_chars=Span(start, start + len(value)))
+                value, start = without(found[fact].value) or found[fact].value, found[fact].value_chars.start
+                found[fact] = found[fact]._replace(value=value, value_chars=Span(start, start + len(value)))
         return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:

@@ -289,8 +289,8 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
         return
     # Facts -> notes that hold them. What a value only looks like may be another fact: the words of its label tell.
     standing = {fact: learned.headers.patients[words[0]] for fact, words in learned.under.items()}
-    for use in learned.patterns:
-        standing |= {fact: use.patients for fact in use.facts if fact in _SHAPED and not use.in_whole_note}
+    for item in learned.patterns:
+        standing |= {fact: item.patients for fact in item.facts if fact in _SHAPED and not item.in_whole_note}
     standing |= {use.fact: use.patients for use in learned.labels if use.fact and fact_of_label(use.label) == use.fact}
     for fact, found in sorted(standing.items()):
         if fact in denied and found > MOST * len(patients):
@@ -364,17 +364,15 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
         elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
             # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
             rare.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
-    return {patient_id: _mark(known, doubtful, rare) for patient_id, known in facts.items()}
 
+    def mark(known: PatientFacts) -> PatientFacts:
+        wrong, seldom = (of.get(known.layout, set()) for of in (doubtful, rare))
+        # Without an age or a date of birth in the table the age follows from the note's dates.
+        follows = {Fact.AGE} if wrong & _DATE_FACTS and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
+        earlier = {tier: mark(older) for tier, older in known.earlier.items()}
+        return replace(known, doubtful=frozenset(wrong | follows), rarely_found=frozenset(seldom), earlier=earlier)
 
-def _mark(
-    known: PatientFacts, by_layout: Mapping[str, set[Fact]], rare_by_layout: Mapping[str, set[Fact]]
-) -> PatientFacts:
-    doubtful, rare = (of.get(known.layout, set()) for of in (by_layout, rare_by_layout))
-    # Without an age or a date of birth in the table the age follows from the note's dates.
-    follows = {Fact.AGE} if doubtful & _DATE_FACTS and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
-    earlier = {tier: _mark(older, by_layout, rare_by_layout) for tier, older in known.earlier.items()}
-    return replace(known, doubtful=frozenset(doubtful | follows), rarely_found=frozenset(rare), earlier=earlier)
+    return {patient_id: mark(known) for patient_id, known in facts.items()}
 
 
 def count_standing(patients: Collection[PatientFacts]) -> dict[Fact, Counter[Standing]]:

@@ -15,10 +15,10 @@ from clinaudit.priors.corpus import people as persons
 from clinaudit.priors.corpus import tables as tabular
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, require_unchanged, stat_input
 from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split, TextStore
-from clinaudit.priors.corpus.people import People, StatedIdentity
+from clinaudit.priors.corpus.people import People, StatedIdentity, find_people
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
-from clinaudit.priors.corpus.tables import Table
+from clinaudit.priors.corpus.tables import Table, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,7 +115,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         problems.add(printable(path.name) or shown, f"{error.message}{tabular.advise_import(path.name)}")
     with TextStore(scratch) as texts:
         tables = {
-            schema.name: tabular.read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
+            schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
             for schema in SCHEMAS
             if schema.name in files
         }
@@ -132,7 +132,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     people = People()
     if not len(problems):
         telling = persons.read_telling_notes(notes)
-        person_of = persons.find_people(patients, notes, telling, stated)
+        person_of = find_people(patients, notes, telling, stated)
         patients, people = persons.join_patients(patients, notes, telling, person_of)
         notes = persons.join_notes(notes, person_of)
         if labels is not None:

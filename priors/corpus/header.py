@@ -115,8 +115,8 @@ class Header:
         scores: dict[str, int] = {}
         for mark in filter(line.__contains__, _DELIMITERS):
             with suppress(csv.Error):  # a line that is no header: a field as long as a note
-                names = next(csv.reader([line], delimiter=mark), [])
-                scores[mark] = len(self._by_fold.keys() & set(map(fold, names)))
+                cells = next(csv.reader([line], delimiter=mark), [])
+                scores[mark] = len(self._by_fold.keys() & set(map(fold, cells)))
         most = max(scores.values(), default=0)
         best = [mark for mark, score in scores.items() if score == most]
         if not most:

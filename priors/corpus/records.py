@@ -53,10 +53,12 @@ class Problems:
             rows.setdefault((file, column, what), []).append(row)
         lines = []
         for (file, column, what), found in sorted(rows.items(), key=lambda item: (item[0][0], item[1][0], item[0][1:])):
-            row = f", row {found[0]}" if len(found) == 1 and found[0] else ""  # row 0 is the file or column as a whole
+            place = (
+                f", row {found[0]}" if len(found) == 1 and found[0] else ""
+            )  # row 0 is the file or column as a whole
             first = ", ".join(map(str, found[:_ROWS_NAMED])) + (", ..." if len(found) > _ROWS_NAMED else "")
             more = f", in {len(found):,} rows ({first})" if len(found) > 1 else ""
-            lines.append(f"{file}{row}{f', column {column}' if column else ''}{more}: {what}")
+            lines.append(f"{file}{place}{f', column {column}' if column else ''}{more}: {what}")
         return tuple(lines)
 
     def raise_any(self, what: str) -> None:

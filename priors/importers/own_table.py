@@ -363,11 +363,10 @@ class OwnTable(Export):
         facts = {name: values[name] for name in corpus_writer.PATIENT_COLUMNS}
         facts |= {"dob": self._date("dob", values["dob"], parse_birth), "sex": read_as("sex", parse_sex, values["sex"])}
         read_as("age", parse_age, values["age"])
-        coded = self._map.diagnoses
-        codes = [code for code in (row[coded.codes] or "").split(coded.separator) if code.strip()] if coded else []
-        diagnoses: frozenset[str] = frozenset()
-        for code in codes if coded else ():
-            diagnoses |= self.labels.book.meaning(coded.system, code)
+        coded, codes, diagnoses = self._map.diagnoses, list[str](), frozenset[str]()
+        if coded is not None:
+            codes = [code for code in (row[coded.codes] or "").split(coded.separator) if code.strip()]
+            diagnoses = diagnoses.union(*(self.labels.book.meaning(coded.system, code) for code in codes))
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
         day = date.min if visit is None else visit[0]
