@@ -107,18 +107,15 @@ def _count_words(text: str, words: Collection[str]) -> int:
     """Return how many of some words, as `words_of` gives them, a text holds."""
     if not text.isascii():
         return len({*words}.intersection(words_of(text)))
-    plain = text.lower()
-    return sum(_stands(word, plain) for word in words)
-
-
-def _stands(word: str, text: str) -> bool:
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not text[max(0, at - 1) : at].isalpha() and not text[end : end + 1].isalpha():
-            return True
-        at = text.find(word, at + 1)
-    return False
+    plain, count = text.lower(), 0
+    for word in words:
+        at = plain.find(word)
+        while at >= 0 and (
+            plain[max(0, at - 1) : at].isalpha() or plain[at + len(word) : at + len(word) + 1].isalpha()
+        ):
+            at = plain.find(word, at + 1)
+        count += at >= 0
+    return count
 
 
 def words_of(text: str) -> list[str]:

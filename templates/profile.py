@@ -203,7 +203,14 @@ def _layout_problems(
 
 def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str]) -> Iterator[Problem]:
     """Yield what is wrong with the entries that both a profile and a layout may give."""
-    yield from _date_problems((*at, "date_formats"), scope)
+    if not scope.date_formats and "date_formats" in scope.model_fields_set:
+        yield Problem((*at, "date_formats"), "at least one format is needed")
+    for index, form in enumerate(scope.date_formats):
+        problem = format_problem(form)
+        if problem is None and (other := other_order(form)) in scope.date_formats[:index]:
+            problem = f"with {other} before it, 03/04/2024 has two readings; keep one order, or make a layout for each"
+        if problem is not None:
+            yield Problem((*at, "date_formats", index), problem)
     if not scope.header_styles:
         yield Problem((*at, "header_styles"), f"a list of styles is needed: {_STYLES}")
     for index, style in enumerate(scope.header_styles):
@@ -232,20 +239,6 @@ def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str])
                 first = owner.setdefault((key == "headers", name), fact)
                 if first != fact:
                     yield Problem((*at, "fields", fact, key, index), f"is that of fields.{first} too: {name}")
-
-
-def _date_problems(at: EntryPath, scope: _Scope) -> Iterator[Problem]:
-    if not scope.date_formats and "date_formats" in scope.model_fields_set:
-        yield Problem(at, "at least one format is needed")
-    for index, form in enumerate(scope.date_formats):
-        problem = format_problem(form)
-        if problem is not None:
-            yield Problem((*at, index), problem)
-        elif (other := other_order(form)) in scope.date_formats[:index]:
-            yield Problem(
-                (*at, index),
-                f"with {other} before it, 03/04/2024 has two readings; keep one order, or make a layout for each",
-            )
 
 
 def _field_problems(at: EntryPath, field: FieldTable, section_of: Mapping[str, str]) -> Iterator[Problem]:
