@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -149,8 +149,18 @@ class _TermMatcher:
         ]
         if found and (other := self._not_meant.find(text)):
             starts = [span.start for span in other]
-            found = [match for match in found if not _inside_any(match.span, other, starts)]
-        return _outermost(found)
+            within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
+            found = [
+                match
+                for match, one in zip(found, within, strict=True)
+                if not (one.start <= match.span.start and match.span.end <= one.end)
+            ]
+        # Without those inside a longer one ("manic" in "manic depression").
+        kept: list[TermMatch] = []
+        for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
+            if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
+                kept.append(match)
+        return kept
 
 
 class _Terms:
@@ -234,21 +244,6 @@ def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
     return _TermMatcher(diagnosis)
 
 
-def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
-    """Return the matches by position, without those inside a longer one ("manic" in "manic depression")."""
-    kept: list[TermMatch] = []
-    for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
-        if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
-            kept.append(match)
-    return kept
-
-
-def _inside_any(span: Span, others: Sequence[Span], starts: Sequence[int]) -> bool:
-    """Whether `span` lies in one of `others`, which do not overlap and start at `starts`, in order."""
-    index = bisect.bisect_right(starts, span.start) - 1
-    return index >= 0 and span.end <= others[index].end
-
-
 # A word ends where letters and digits end; an underscore is no part of a word.
 _WORD_START = r"(?<![^\W_])"
 _WORD_END = r"(?![^\W_])"
@@ -315,8 +310,7 @@ def _compile_codes(codes: Sequence[str]) -> re.Pattern[str]:
 
 def _is_code(text: str, match: re.Match[str]) -> bool:
     """Whether the match is a code: in lower case only with its dot or in brackets (a corpus may be lower-cased)."""
-    code = match.group()
-    return code.isupper() or "." in code or (match.start() > 0 and text[match.start() - 1] in "([")
+    return match[0].isupper() or "." in match[0] or text[match.start() - 1 : match.start()] in ("(", "[")
 
 
 def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> Diagnosis:
@@ -324,11 +318,8 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
     where = f"diagnosis {name!r}"
     if not _ID.fullmatch(name) or name in _RESERVED_IDS:
         problems.append(f"{where}: an id is lower-case letters, digits and _, and not {sorted(_RESERVED_IDS)}")
-    problems.extend(
-        f"{where}, field {key!r}: unknown; known are display, {', '.join(_LISTS)}"
-        for key in table
-        if key not in ("display", *_LISTS)
-    )
+    known = ("display", *_LISTS)
+    problems += [f"{where}, field {key!r}: unknown; known are {', '.join(known)}" for key in table if key not in known]
     display = table.get("display", name)
     if not isinstance(display, str) or not display.strip():
         problems.append(f"{where}, field 'display': must be text")
@@ -336,22 +327,17 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
     lists = {key: _read_terms(f"{where}, field {key!r}", table.get(key, ()), problems) for key in _LISTS}
     if not lists["names"]:
         problems.append(f"{where}, field 'names': needs at least one")
-    problems.extend(
-        f"{where}, field 'icd10': {code!r} is no ICD-10-CM code (capitals, as F41 or F43.1)"
-        for code in lists["icd10"]
-        if not _ICD10_CODE.fullmatch(code)
+    rules: tuple[tuple[str, Callable[[str], object], str], ...] = (
+        ("icd10", _ICD10_CODE.fullmatch, "is no ICD-10-CM code (capitals, as F41 or F43.1)"),
+        ("snomed", _SNOMED_ID.fullmatch, "is no SNOMED CT id (6 to 18 digits, in quotes)"),
+        (
+            "as_written",
+            {*lists["names"], *lists["medications"], *lists["symptoms"]}.__contains__,
+            "is none of its names, medications or symptoms",
+        ),
     )
-    problems.extend(
-        f"{where}, field 'snomed': {code!r} is no SNOMED CT id (6 to 18 digits, in quotes)"
-        for code in lists["snomed"]
-        if not _SNOMED_ID.fullmatch(code)
-    )
-    terms = {*lists["names"], *lists["medications"], *lists["symptoms"]}
-    problems.extend(
-        f"{where}, field 'as_written': {term!r} is none of its names, medications or symptoms"
-        for term in lists["as_written"]
-        if term not in terms
-    )
+    for key, holds, what in rules:
+        problems += [f"{where}, field {key!r}: {term!r} {what}" for term in lists[key] if not holds(term)]
     return Diagnosis(name, display, **lists)
 
 

@@ -173,9 +173,7 @@ class FactReader:
         in_note, in_prose, headings = placed_fields, prose_fields, note.headings
         banner_end = note.found.banner_end
         if offsets is not None:
-            in_note, in_prose = (
-                {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
-            )
+            in_note, in_prose = ({fact: at.at(offsets) for fact, at in one.items()} for one in (in_note, in_prose))
             headings, banner_end = [item.at(offsets) for item in headings], offsets[banner_end]
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
         stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}

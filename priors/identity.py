@@ -82,6 +82,12 @@ class IdentityReader:
             self._days(note.visit_date, _written([own], Fact.VISIT_DATE))
             for note, own in zip(notes, fields, strict=True)
         ]
+        # Where the age field of each note has the number.
+        places: list[int | None] = []
+        for field in (own.get(Fact.AGE) for own in fields):
+            age = None if field is None else read_age(field.value)
+            at = -1 if field is None or age is None else field.value.find(str(age.years))
+            places.append(None if field is None or at < 0 else field.value_chars.start + at)
         return [
             Identity(
                 names=names,
@@ -96,9 +102,9 @@ class IdentityReader:
                 visit_dates=visit,
                 providers=_texts([note.provider, *_written([own], Fact.PROVIDER)]),
                 practices=_texts([note.practice, *_written([own], Fact.PRACTICE)]),
-                age_place=_age_place(own),
+                age_place=place,
             )
-            for note, own, visit in zip(notes, fields, visits, strict=True)
+            for note, own, visit, place in zip(notes, fields, visits, places, strict=True)
         ]
 
     def _days(self, of_table: date | None, of_notes: Iterable[str]) -> frozenset[date]:
@@ -124,12 +130,3 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
         return {patient.age}
     years = (max(latest) - max(visits)).days / _DAYS_A_YEAR
     return {age for age in (patient.age - math.ceil(years), patient.age - math.floor(years)) if age >= 0}
-
-
-def _age_place(fields: Mapping[Fact, FoundField]) -> int | None:
-    field = fields.get(Fact.AGE)
-    age = read_age(field.value) if field is not None else None
-    if field is None or age is None:
-        return None
-    place = field.value.find(str(age.years))
-    return field.value_chars.start + place if place >= 0 else None

@@ -6,7 +6,6 @@ Where two introductions of one note differ, neither counts: nothing is guessed.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
@@ -114,7 +113,9 @@ def find_introduction(text: str, of_others: Sequence[Span] = ()) -> Introduction
         for match in pattern.finditer(text):
             if any(start <= match.start() < end for start, end in of_others):
                 continue
-            span = _with_bound(match)
+            start, end = match.span("age")
+            bound = _BOUND.search(text, max(0, start - _LONGEST_BOUND), start)
+            span = Span(start if bound is None else bound.start(), end)
             age = read_age(text[slice(*span)])
             if age is not None and _introduces_patient(match, span, is_bare=pattern is not _WITH_UNIT):
                 ages[span] = age
@@ -141,13 +142,6 @@ def age_in_prose(text: str, number: Span) -> Span | None:
     return Span(start, number.end if plus is None else plus.end())
 
 
-def _with_bound(match: re.Match[str]) -> Span:
-    """Return the age of a match with the bound before it."""
-    start, end = match.span("age")
-    bound = _BOUND.search(match.string, max(0, start - _LONGEST_BOUND), start)
-    return Span(start if bound is None else bound.start(), end)
-
-
 def _agreed(found: Mapping[Span, object]) -> Span | None:
     values = set(found.values())
     return min(found) if len(values) == 1 and None not in values else None
@@ -155,7 +149,14 @@ def _agreed(found: Mapping[Span, object]) -> Span | None:
 
 def _introduces_patient(match: re.Match[str], age: Span, *, is_bare: bool) -> bool:
     """Whether an age is the patient's; a bare one has no "old", so that more is asked of what stands around it."""
-    text, before = match.string, _sentence_before(match.string, min(age.start, match.start()))
+    text, end = match.string, min(age.start, match.start())
+    # What stands in its sentence before; a sentence ends with a line that was not wrapped.
+    begin = max(0, end - _BEFORE_CHARS)
+    for ending in _ENDS.finditer(text, begin, end):
+        line_begin = max(0, ending.start() - _WRAPPED_CHARS)
+        if ending[0] != "\n" or not line_begin or "\n" in text[line_begin : ending.start()]:
+            begin = ending.end()
+    before = text[begin:end]
     if _AT_ANOTHER_TIME.match(text, match.end()):
         return False
     if text[age.start].isalpha() and not _IS.search(before):
@@ -167,7 +168,11 @@ def _introduces_patient(match: re.Match[str], age: Span, *, is_bare: bool) -> bo
         return False
     if not is_bare and match["sex"] is not None:
         return True
-    opens, follows = _OPENS.search(before) is not None, partial(_matches, text, match.end())
+    opens = _OPENS.search(before) is not None
+
+    def follows(*patterns: re.Pattern[str]) -> bool:
+        return any(pattern.match(text, match.end()) for pattern in patterns)
+
     if is_bare:
         measures = (
             (match["sex"] == "F" and match["age"] in _FAHRENHEIT) or _MEASURED.search(before) or follows(_INSTRUMENT)
@@ -176,20 +181,6 @@ def _introduces_patient(match: re.Match[str], age: Span, *, is_bare: bool) -> bo
     return _PATIENT_IS.search(before) is not None or (
         opens and (follows(_IS_PERSON) or (match["younger"] is None and follows(_TELLS)))
     )
-
-
-def _matches(text: str, place: int, *patterns: re.Pattern[str]) -> bool:
-    return any(pattern.match(text, place) for pattern in patterns)
-
-
-def _sentence_before(text: str, end: int) -> str:
-    """Return what stands in the sentence before a place; a sentence ends with a line that was not wrapped."""
-    begin = max(0, end - _BEFORE_CHARS)
-    for ending in _ENDS.finditer(text, begin, end):
-        line_begin = max(0, ending.start() - _WRAPPED_CHARS)
-        if ending[0] != "\n" or not line_begin or "\n" in text[line_begin : ending.start()]:
-            begin = ending.end()
-    return text[begin:end]
 
 
 _YEARS_OLD: Final = re.compile(r"y\. ?o\b", re.IGNORECASE)

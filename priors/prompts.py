@@ -146,23 +146,19 @@ class PromptWriter:
         ]
 
     def _draft(self, facts: PatientFacts, tier: Tier, form: Form, diagnosis: Diagnosis | None) -> Draft | str:
-        """Return the prompt for a diagnosis, or the reason why there is none."""
-        if form == "chat":
-            return self._chat_draft(facts, tier, diagnosis)
-        if tier.is_fragment:
-            return begin_note(facts, tier, self._labels)
-        lines = self._lines(facts, tier, diagnosis)
-        if lines is None:
-            return _NO_MEDICATION
-        return Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
+        """Return the prompt for a diagnosis, or the reason why there is none.
 
-    def _chat_draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> Draft | str:
-        """Return the same facts in a chat; the budget is that of the tier's text form."""
-        if self._render_chat is None:
+        In a chat it holds the same facts, and the budget is that of the tier's text form.
+        """
+        if form != "chat" and tier.is_fragment:
+            return begin_note(facts, tier, self._labels)
+        if form == "chat" and self._render_chat is None:
             raise ValueError("no chat template was given")
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
+        if form != "chat" or self._render_chat is None:
+            return Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
         rest: str | None = None
         runs_on: tuple[str, ...] = ()
         unbroken = facts.are_own(tier.facts)
@@ -183,7 +179,13 @@ class PromptWriter:
         lines: list[str] = []
         for fact in tier.facts:
             if fact is Fact.MEDICATIONS:
-                kept = [item for item in facts.medications if diagnosis is None or not self._reveals(item, diagnosis)]
+                # Those that a reader found in any list (Appendix G), and those of the panel.
+                found = None if diagnosis is None else self._revealing.get(diagnosis.id)
+                kept = [
+                    item
+                    for item in facts.medications
+                    if diagnosis is None or not (refers_to(item, diagnosis) or (found and found.search(item)))
+                ]
                 if not kept:
                     return None
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
@@ -216,12 +218,6 @@ class PromptWriter:
                 messages=draft.messages,
             )
         return replace(prior, prompt=draft.prompt, reason=reason, earlier_note=False)
-
-    def _reveals(self, medication: str, diagnosis: Diagnosis) -> bool:
-        found_by_reader = self._revealing.get(diagnosis.id)
-        return refers_to(medication, diagnosis) or (
-            found_by_reader is not None and found_by_reader.search(medication) is not None
-        )
 
     def _reference_reason(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
         """Return why a prompt itself reveals the diagnosis, or None where it does not."""

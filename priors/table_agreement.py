@@ -83,7 +83,13 @@ def compare_with_notes(
     if patient.sex in _SEXES and stated_sex is not None:
         standing[Fact.SEX] = Standing.told(stated_sex == patient.sex)
     elif patient.sex in _SEXES:
-        left[Fact.SEX] = lambda text: _told_sex(text, patient.sex)
+
+        def told_sex(text: str) -> Standing | None:
+            # What most words of a note tell; a note may tell of relatives, too.
+            told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
+            return Standing.told(2 * told.count(patient.sex or "") >= len(told)) if told else None
+
+        left[Fact.SEX] = told_sex
     for text in texts if left else ():
         told = {fact: found for fact, look in left.items() if (found := look(text)) is not None}
         standing |= told
@@ -97,36 +103,24 @@ def compare_with_notes(
     return {fact: standing[fact] for fact in IDENTIFYING if fact in standing}
 
 
-def _told_sex(text: str, sex: str | None) -> Standing | None:
-    """Compare with the sex that most words of a note tell; a note may tell of relatives, too."""
-    told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
-    return Standing.told(2 * told.count(sex or "") >= len(told)) if told else None
-
-
 def _count_words(text: str, words: Collection[str]) -> int:
     """Return how many of some words, as `words_of` gives them, a text holds."""
     if not text.isascii():
         return len({*words}.intersection(words_of(text)))
-    plain = text.lower()
-    return sum(_stands(word, plain) for word in words)
-
-
-def _stands(word: str, text: str) -> bool:
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not text[max(0, at - 1) : at].isalpha() and not text[end : end + 1].isalpha():
-            return True
-        at = text.find(word, at + 1)
-    return False
+    plain, count = text.lower(), 0
+    for word in words:
+        at = plain.find(word)
+        while at >= 0 and (
+            plain[max(0, at - 1) : at].isalpha() or plain[at + len(word) : at + len(word) + 1].isalpha()
+        ):
+            at = plain.find(word, at + 1)
+        count += at >= 0
+    return count
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without accents."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(_without_accent, unicodedata.normalize("NFKD", text))
+        plain = unicodedata.normalize("NFKD", text)
+        text = _NOT_ASCII.sub(lambda char: "" if unicodedata.combining(char[0]) else char[0], plain)
     return _WORD.findall(text.casefold())
-
-
-def _without_accent(char: re.Match[str]) -> str:
-    return "" if unicodedata.combining(char[0]) else char[0]

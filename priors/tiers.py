@@ -49,47 +49,18 @@ _PUBLIC = (Fact.AGE, Fact.SEX, Fact.MARITAL_STATUS, Fact.OCCUPATION, Fact.CHILDR
 _ENCOUNTER = (Fact.NAME, Fact.DOB, Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE)
 TIERS: tuple[Tier, ...] = (
     Tier("public", "Public demographics", "anyone with public records or social media", _PUBLIC, _PUBLIC, False),
-    Tier(
-        "public_name",
-        "Public demographics and name",
-        "an acquaintance or neighbor",
-        (Fact.NAME, *_PUBLIC),
-        (Fact.NAME,),
-        False,
-    ),
-    Tier(
-        "public_name_meds",
-        "… and current medications",
-        "a pharmacist, home caregiver or relative",
-        (Fact.NAME, *_PUBLIC, Fact.MEDICATIONS),
-        (Fact.MEDICATIONS,),
-        False,
-    ),
-    Tier(
-        "encounter",
-        "Appointment details",
-        "billing staff, a household member, anyone who sees an appointment reminder",
-        _ENCOUNTER,
-        _ENCOUNTER[1:],
-        True,
-    ),
-    Tier(
-        "encounter_cc",
-        "… and the chief complaint",
-        "someone with the first lines of a leaked note",
-        (*_ENCOUNTER, Fact.CHIEF_COMPLAINT),
-        (Fact.CHIEF_COMPLAINT,),
-        True,
-    ),
-    Tier(
-        "encounter_cc_hpi",
-        "… and the history of present illness",
-        "someone with a fragment of a leaked note",
-        (*_ENCOUNTER, Fact.CHIEF_COMPLAINT, Fact.HPI),
-        (Fact.HPI,),
-        True,
-    ),
-)
+    Tier("public_name", "Public demographics and name", "an acquaintance or neighbor",
+         (Fact.NAME, *_PUBLIC), (Fact.NAME,), False),
+    Tier("public_name_meds", "… and current medications", "a pharmacist, home caregiver or relative",
+         (Fact.NAME, *_PUBLIC, Fact.MEDICATIONS), (Fact.MEDICATIONS,), False),
+    Tier("encounter", "Appointment details",
+         "billing staff, a household member, anyone who sees an appointment reminder",
+         _ENCOUNTER, _ENCOUNTER[1:], True),
+    Tier("encounter_cc", "… and the chief complaint", "someone with the first lines of a leaked note",
+         (*_ENCOUNTER, Fact.CHIEF_COMPLAINT), (Fact.CHIEF_COMPLAINT,), True),
+    Tier("encounter_cc_hpi", "… and the history of present illness", "someone with a fragment of a leaked note",
+         (*_ENCOUNTER, Fact.CHIEF_COMPLAINT, Fact.HPI), (Fact.HPI,), True),
+)  # fmt: skip
 TIER_IDS: tuple[str, ...] = tuple(tier.id for tier in TIERS)
 #: What a fragment tells of the illness, each in a section of its own, which not every note has.
 HISTORY: frozenset[Fact] = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})

@@ -179,7 +179,7 @@ def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], terms: 
     )
     # "History of present illness:" is a header, and tells of none.
     headers = mask_spans(len(note), [by_rule[Rule.HEADER_PREFIX]])
-    cues = (match for match in _CUE.finditer(note) if not headers[match.start()])
+    cues = (match.start() for match in _CUE.finditer(note) if not headers[match.start()])
     stamps = (
         Span(*found.span())
         for rule, stamp in _STAMPS.items()
@@ -188,25 +188,17 @@ def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], terms: 
     )
     # Of the combined history its header alone is boilerplate: histories stand under it.
     mask = mask_spans(len(note), [negatives, stamps, *(by_rule[rule] for rule in _AS_THEY_ARE)])
-    for start, end in _telling_clauses(note, ends, cues, terms):
-        mask[start:end] = bytes(end - start)
-    return bytes(mask)
-
-
-def _telling_clauses(
-    note: str, ends: list[int], cues: Iterable[re.Match[str]], terms: Iterable[Span]
-) -> Iterator[Span]:
-    """Yield the clauses, which end at `ends`, that hold a term, or a cue without a negation before it."""
-    telling: set[int] = set()
+    # A clause tells that holds a term, or a cue without a negation before it.
+    begins, telling = [0, *ends], set[int]()
     for start, end in terms:
         telling.update(range(bisect.bisect_right(ends, start), bisect.bisect_left(ends, end) + 1))
     for cue in cues:
-        clause = bisect.bisect_right(ends, cue.start())
-        begin = ends[clause - 1] if clause else 0
-        if clause not in telling and _NEGATION.search(note, begin, cue.start()) is None:
+        clause = bisect.bisect_right(ends, cue)
+        if clause not in telling and _NEGATION.search(note, begins[clause], cue) is None:
             telling.add(clause)
     for clause in telling:
-        yield Span(ends[clause - 1] if clause else 0, ends[clause])
+        mask[begins[clause] : ends[clause]] = bytes(ends[clause] - begins[clause])
+    return bytes(mask)
 
 
 def _before_contrast(note: str, span: Span) -> Span:

@@ -6,22 +6,15 @@ Texts are as a reader sees them (`shown_text.show`); offsets are characters of t
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from clinaudit.templates import header_styles
 from clinaudit.templates.dates import without_birth, without_time
-from clinaudit.templates.header_styles import (
-    BANNER_FACTS,
-    LABEL_END,
-    UNASSIGNED,
-    HeaderFinder,
-    alternatives,
-    find_unlisted,
-    known_as,
-)
-from clinaudit.templates.profile import Layout, NoteProfile, PositionTable
+from clinaudit.templates.header_styles import BANNER_FACTS, LABEL_END, UNASSIGNED, HeaderFinder
+from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.shown_text import Span
 
 
@@ -153,7 +146,7 @@ class FieldFinder:
         starts = sorted(
             {item.span_chars.start for item in headings}
             | {field.span_chars.start for field in by_label.values()}
-            | set(find_unlisted(text, self._layout.header_styles))
+            | set(header_styles.find_unlisted(text, self._layout.header_styles))
         )
         by_header: dict[str, list[Heading]] = {}
         for item in headings:
@@ -167,7 +160,11 @@ class FieldFinder:
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
-        found |= {fact: _alone(field, _FOLLOWED[fact]) for fact, field in found.items() if fact in _FOLLOWED}
+        for fact, without in _FOLLOWED.items():
+            if fact in found:
+                # "(44 y.o. F)" alone is left as it is.
+                value, start = without(found[fact].value) or found[fact].value, found[fact].value_chars.start
+                found[fact] = found[fact]._replace(value=value, value_chars=Span(start, start + len(value)))
         return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
@@ -207,16 +204,24 @@ class FieldFinder:
             if not (any_before or leads or is_apart):
                 continue
             any_before = True
-            name = known_as(match["name"], self._known)
+            name = header_styles.known_as(match["name"], self._known)
             yield _Label(name, line.start if leads else match.start(), match.end(), leads)
 
     def _by_position(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
         lines = [line for line in _lines(text, banner) if text[slice(*line)].strip()]
         for fact, field in self._layout.fields.items():
-            if field.position is None:
+            at = field.position
+            index = None if at is None else at.line - 1 if at.line > 0 else len(lines) + at.line
+            if at is None or index is None or not 0 <= index < len(lines):
                 continue
-            span = _at_position(text, lines, field.position, self._layout.delimiter)
-            value = self._value(text, span) if span is not None else None
+            span, delimiter = lines[index], at.delimiter or self._layout.delimiter
+            if at.part is not None and delimiter is not None:
+                parts = text[slice(*span)].split(delimiter)
+                if at.part > len(parts):
+                    continue
+                start = span.start + sum(len(part) + len(delimiter) for part in parts[: at.part - 1])
+                span = Span(start, start + len(parts[at.part - 1]))
+            value = self._value(text, span)
             if value is not None:
                 yield fact, FoundField(text[slice(*value)], value, value, "position")
 
@@ -260,15 +265,8 @@ class FieldFinder:
         return Span(start, start + len(value))
 
 
-def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
-    """Return a field without what follows its value on the line; "(44 y.o. F)" alone is left as it is."""
-    value = without(field.value) or field.value
-    start = field.value_chars.start
-    return field._replace(value=value, value_chars=Span(start, start + len(value)))
-
-
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
-    names, marks = alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
+    names, marks = header_styles.alternatives(known), r"[*_]{0,2}" if "markdown" in styles else ""
     ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(
@@ -283,20 +281,6 @@ def _lines(text: str, end: int) -> Iterator[Span]:
     while position < end and (match := _LINE.match(text, position, end)) is not None:
         yield Span(*match.span())
         position = match.end()
-
-
-def _at_position(text: str, lines: Sequence[Span], at: PositionTable, delimiter: str | None) -> Span | None:
-    index = at.line - 1 if at.line > 0 else len(lines) + at.line
-    if not 0 <= index < len(lines):
-        return None
-    line, delimiter = lines[index], at.delimiter or delimiter
-    if at.part is None or delimiter is None:
-        return line
-    parts = text[slice(*line)].split(delimiter)
-    if at.part > len(parts):
-        return None
-    start = line.start + sum(len(part) + len(delimiter) for part in parts[: at.part - 1])
-    return Span(start, start + len(parts[at.part - 1]))
 
 
 def placed_sources(layout: Layout) -> Mapping[str, tuple[str, ...]]:

@@ -16,28 +16,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates import header_styles as styles
+from clinaudit.templates import text_file
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
-from clinaudit.templates.header_styles import (
-    DEFAULT_STYLES,
-    FACTS,
-    NO_LAYOUT,
-    PREAMBLE,
-    STYLES,
-    UNASSIGNED,
-    Pattern,
-    bare,
-)
-from clinaudit.templates.text_file import (
-    EntryPath,
-    Listed,
-    Problem,
-    TomlTable,
-    Word,
-    locate_shipped,
-    parse_toml,
-    read_table,
-    read_text_file,
-)
+from clinaudit.templates.header_styles import DEFAULT_STYLES, FACTS, NO_LAYOUT, STYLES, Pattern, bare
+from clinaudit.templates.text_file import EntryPath, Listed, Problem, TomlTable, Word
 
 _STYLES = ", ".join(STYLES)
 _UNKNOWN_FACT = f"unknown fact; known are {', '.join(sorted(FACTS))}"
@@ -148,7 +131,7 @@ def read_profile_table(document: Mapping[str, Any]) -> ProfileTable | list[Probl
 
     Rules between entries are looked at where every entry is of its kind: else most would be said to be missing.
     """
-    table = read_table(ProfileTable, document)
+    table = text_file.read_table(ProfileTable, document)
     return table if isinstance(table, list) else [*_problems(table)] or table
 
 
@@ -177,7 +160,7 @@ def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iter
         at = ("sections", index)
         if not section.name.strip():
             yield Problem((*at, "name"), "a text is needed")
-        elif section.name in (*names, PREAMBLE, UNASSIGNED):
+        elif section.name in (*names, styles.PREAMBLE, styles.UNASSIGNED):
             yield Problem((*at, "name"), "used twice or reserved")
         names.add(section.name)
         if not section.headers:
@@ -193,7 +176,7 @@ def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iter
     for place, leaf in enumerate(profile.ambiguous.leaves):
         if leaf in section_of:
             yield Problem(("ambiguous", "leaves", place), f"stands in a section too: {leaf}")
-        section_of.setdefault(leaf, UNASSIGNED)
+        section_of.setdefault(leaf, styles.UNASSIGNED)
     if profile.templated.header and bare(profile.templated.header) not in section_of:
         yield Problem(("templated", "header"), "is no header of a section")
 
@@ -220,7 +203,14 @@ def _layout_problems(
 
 def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str]) -> Iterator[Problem]:
     """Yield what is wrong with the entries that both a profile and a layout may give."""
-    yield from _date_problems((*at, "date_formats"), scope)
+    if not scope.date_formats and "date_formats" in scope.model_fields_set:
+        yield Problem((*at, "date_formats"), "at least one format is needed")
+    for index, form in enumerate(scope.date_formats):
+        problem = format_problem(form)
+        if problem is None and (other := other_order(form)) in scope.date_formats[:index]:
+            problem = f"with {other} before it, 03/04/2024 has two readings; keep one order, or make a layout for each"
+        if problem is not None:
+            yield Problem((*at, "date_formats", index), problem)
     if not scope.header_styles:
         yield Problem((*at, "header_styles"), f"a list of styles is needed: {_STYLES}")
     for index, style in enumerate(scope.header_styles):
@@ -249,20 +239,6 @@ def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str])
                 first = owner.setdefault((key == "headers", name), fact)
                 if first != fact:
                     yield Problem((*at, "fields", fact, key, index), f"is that of fields.{first} too: {name}")
-
-
-def _date_problems(at: EntryPath, scope: _Scope) -> Iterator[Problem]:
-    if not scope.date_formats and "date_formats" in scope.model_fields_set:
-        yield Problem(at, "at least one format is needed")
-    for index, form in enumerate(scope.date_formats):
-        problem = format_problem(form)
-        if problem is not None:
-            yield Problem((*at, index), problem)
-        elif (other := other_order(form)) in scope.date_formats[:index]:
-            yield Problem(
-                (*at, index),
-                f"with {other} before it, 03/04/2024 has two readings; keep one order, or make a layout for each",
-            )
 
 
 def _field_problems(at: EntryPath, field: FieldTable, section_of: Mapping[str, str]) -> Iterator[Problem]:
@@ -411,7 +387,7 @@ class NoteProfile:
 
 def locate_profile(given: Path | None) -> Path:
     """Return the file that holds a profile; raises `BadInputError` where a name means nothing, or two things."""
-    return locate_shipped(given, role="note template", shipped=SHIPPED, folder=PROFILES_PATH, default=DEFAULT)
+    return text_file.locate_shipped(given, role="note template", shipped=SHIPPED, folder=PROFILES_PATH, default=DEFAULT)
 
 
 def load_profile(path: Path | None = None) -> NoteProfile:
@@ -420,12 +396,12 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     Raises `BadInputError` naming every wrong entry by its path.
     """
     source = locate_profile(path)
-    return read_profile(read_text_file(source, role="the note template"), source.name)
+    return read_profile(text_file.read_text_file(source, role="the note template"), source.name)
 
 
 def read_profile(text: str, name: str) -> NoteProfile:
     """Read the text of a profile, as `load_profile` does; `name` is what messages call its file."""
-    document = parse_toml(text, f"the note template {name}")
+    document = text_file.parse_toml(text, f"the note template {name}")
     table = read_profile_table(document)
     if isinstance(table, list):
         raise BadInputError(f"note template {name} is not valid; mend what is listed", list(map(str, table)))

@@ -26,7 +26,7 @@ from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.header_styles import NO_LAYOUT, named_layout
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.labels import fact_of_label
-from clinaudit.templates.learning.proposal import Proposal, propose_profile
+from clinaudit.templates.learning.proposal import propose_profile
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
@@ -118,7 +118,11 @@ def tabulate_places(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> 
         layout, placed = rules.get(known.layout, rules[profile.layouts[-1].name])
         formats = layout.date_formats
         rows.append((known.layout, known.arm, ANY_HEADER, bool(known.headers), None, True, None, None))
-        values = {fact: _value(known, fact) for fact in Fact}
+        # A tag of de-identification is no value.
+        fields = {
+            fact: field for fact, field in {**known.in_prose, **known.in_note}.items() if fact not in known.tagged
+        }
+        values = {fact: fields[fact].value if fact in fields else None for fact in Fact}
         for fact in map(Fact, placed):
             value, order, is_late = values[fact], None, None
             is_found = value is not None or fact in known.tagged
@@ -131,12 +135,6 @@ def tabulate_places(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> 
             is_read = value is None or _is_read(fact, value, layout)
             rows.append((known.layout, known.arm, fact, is_found, value, is_read, order, is_late))
     return pl.DataFrame(rows, schema=_PLACES, orient="row")
-
-
-def _value(known: PatientFacts, fact: Fact) -> str | None:
-    """Return a fact that the note holds; a tag of de-identification is none."""
-    field = None if fact in known.tagged else known.in_note.get(fact) or known.in_prose.get(fact)
-    return None if field is None else field.value
 
 
 def _is_read(fact: Fact, value: str, layout: Layout) -> bool:
@@ -284,10 +282,17 @@ def find_misfits(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> tup
 def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     """Yield the facts that the layout says do not stand in its notes, and that most hold, or most have a label for."""
     denied = layout.fields.keys() - placed_sources(layout).keys()
-    name, learned = patients[0].layout, _learn(patients) if denied else None
+    # What the learner finds in the notes without the tables.
+    notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients] if denied else []
+    name, learned = patients[0].layout, propose_profile(notes) if denied else None
     if learned is None:
         return
-    for fact, found in sorted(_standing(learned).items()):
+    # Facts -> notes that hold them. What a value only looks like may be another fact: the words of its label tell.
+    standing = {fact: learned.headers.patients[words[0]] for fact, words in learned.under.items()}
+    for item in learned.patterns:
+        standing |= {fact: item.patients for fact in item.facts if fact in _SHAPED and not item.in_whole_note}
+    standing |= {use.fact: use.patients for use in learned.labels if use.fact and fact_of_label(use.label) == use.fact}
+    for fact, found in sorted(standing.items()):
         if fact in denied and found > MOST * len(patients):
             text = (
                 f"{named_layout(name)}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold "
@@ -303,26 +308,6 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
             )
             rest = len(patients) - use.patients
             yield Finding(Kind.LABEL_UNREAD, name, str(use.unread), rest, len(patients), text)
-
-
-def _learn(patients: Sequence[PatientFacts]) -> Proposal | None:
-    """Return what the learner finds in the notes without the tables."""
-    notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients]
-    return propose_profile(notes)
-
-
-def _standing(proposal: Proposal) -> Mapping[str, int]:
-    """Return facts -> notes that hold them."""
-    # What a value only looks like may be another fact: the words of its label tell.
-    told = {use.fact: use.patients for use in proposal.labels if use.fact and fact_of_label(use.label) == use.fact}
-    shaped = {
-        fact: use.patients
-        for use in proposal.patterns
-        for fact in use.facts
-        if fact in _SHAPED and not use.in_whole_note
-    }
-    headers = {fact: proposal.headers.patients[words[0]] for fact, words in proposal.under.items()}
-    return {**headers, **shaped, **told}
 
 
 def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -379,17 +364,15 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
         elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
             # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
             rare.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
-    return {patient_id: _mark(known, doubtful, rare) for patient_id, known in facts.items()}
 
+    def mark(known: PatientFacts) -> PatientFacts:
+        wrong, seldom = (of.get(known.layout, set()) for of in (doubtful, rare))
+        # Without an age or a date of birth in the table the age follows from the note's dates.
+        follows = {Fact.AGE} if wrong & _DATE_FACTS and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
+        earlier = {tier: mark(older) for tier, older in known.earlier.items()}
+        return replace(known, doubtful=frozenset(wrong | follows), rarely_found=frozenset(seldom), earlier=earlier)
 
-def _mark(
-    known: PatientFacts, by_layout: Mapping[str, set[Fact]], rare_by_layout: Mapping[str, set[Fact]]
-) -> PatientFacts:
-    doubtful, rare = (of.get(known.layout, set()) for of in (by_layout, rare_by_layout))
-    # Without an age or a date of birth in the table the age follows from the note's dates.
-    follows = {Fact.AGE} if doubtful & _DATE_FACTS and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
-    earlier = {tier: _mark(older, by_layout, rare_by_layout) for tier, older in known.earlier.items()}
-    return replace(known, doubtful=frozenset(doubtful | follows), rarely_found=frozenset(rare), earlier=earlier)
+    return {patient_id: mark(known) for patient_id, known in facts.items()}
 
 
 def count_standing(patients: Collection[PatientFacts]) -> dict[Fact, Counter[Standing]]:

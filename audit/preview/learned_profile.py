@@ -5,19 +5,18 @@ The preview holds words of the profile and counts; never a note's text or a pati
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.audit.preview.fit import Finding, find_misfits
+from clinaudit.audit.preview.fit import find_misfits
 from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
-from clinaudit.templates.learning.proposal import Proposal, profile_text, propose_profile
+from clinaudit.templates.learning.proposal import profile_text, propose_profile
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, read_profile
 from clinaudit.templates.shown_text import HOW_TO_BREAK, HOW_TO_READ, form_of, show, unbroken_form
@@ -51,7 +50,14 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     sample = [_sample(corpus, patient_id) for patient_id in patients]
     proposal = propose_profile(sample)
     if proposal is None:
-        reasons = [*_why_unread(sample)]
+        # In what form notes are that keeps their headers from being found, and what reads them.
+        reasons = []
+        for find, said in (
+            (form_of, f"are {{}}, or hold it: {HOW_TO_READ}"),
+            (unbroken_form, f"have {{}}: {HOW_TO_BREAK}"),
+        ):
+            forms = Counter(form for note in sample if (form := find(note.text)) is not None)
+            reasons += [f"{found} notes {said.format(form)}" for form, found in sorted(forms.items())]
         hint = (
             "What keeps them from being found is listed"
             if reasons
@@ -68,21 +74,15 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
     _, findings = find_misfits(read_facts(corpus, profile, patients), profile)
-    shown = "\n".join(_preview(proposal, findings, len(corpus.patients)))
+    more = f" (of {len(corpus.patients)})" if len(patients) < len(corpus.patients) else ""
+    shown = [f"Read the latest note of {len(patients)} patients{more}."]
+    if absent := ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposal.placed):
+        shown.append(f"No place was found for {absent}; prompts go without.")
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
-    return LearnedProfile(profile, shown)
-
-
-def _why_unread(notes: Sequence[LearningSample]) -> Iterator[str]:
-    """Yield in what form notes are that keeps their headers from being found, and what reads them."""
-    forms = (Counter(form for note in notes if (form := of(note.text)) is not None) for of in (form_of, unbroken_form))
-    for form, found in sorted(next(forms).items()):
-        yield f"{found} notes are {form}, or hold it: {HOW_TO_READ}"
-    for form, found in sorted(next(forms).items()):
-        yield f"{found} notes have {form}: {HOW_TO_BREAK}"
+    return LearnedProfile(profile, "\n".join([*shown, *(finding.text for finding in findings)]))
 
 
 def _require_free(out: Path) -> None:
@@ -107,11 +107,3 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
     }
     text = show(normalize_newlines(latest.text)).text
     return LearningSample(text, {fact: value for fact, value in said.items() if value})
-
-
-def _preview(proposal: Proposal, findings: Iterable[Finding], corpus_patients: int) -> Iterator[str]:
-    read = f"Read the latest note of {proposal.patients} patients"
-    yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
-    if absent := ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposal.placed):
-        yield f"No place was found for {absent}; prompts go without."
-    yield from (finding.text for finding in findings)

@@ -20,14 +20,8 @@ from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, labels_of_table
 from clinaudit.audit.measures.judge.stage import make_judge
 from clinaudit.audit.measures.population import tabulate_facts
-from clinaudit.audit.preview.fit import (
-    Finding,
-    count_own_rows,
-    count_standing,
-    find_misfits,
-    find_table_misfits,
-    read_all_facts,
-)
+from clinaudit.audit.preview import fit
+from clinaudit.audit.preview.fit import Finding
 from clinaudit.audit.runtime.cluster import LocalRunner
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import write_lines_atomically
@@ -99,11 +93,15 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     """
     profile = load_profile(settings.template)
     corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
-    facts = read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
+    facts = fit.read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
     panel, sensitive = load_panel(settings.diagnoses, only=settings.diagnosis), load_panel(settings.diagnoses)
     # Without the judge, which takes seconds to load, where the table tells.
     table = labels_of_table(corpus, sensitive)
-    labels = _read_labels(settings, corpus, facts, progress) if table is None else table
+    labels = table
+    if labels is None:
+        judge = make_judge("lexicon", settings, panel=sensitive, seed=settings.seed)
+        annotator = Annotator("lexicon", judge, sensitive, corpus, LocalRunner(settings.processes))
+        labels = label_patients(facts, annotator, progress)[0]
     groups = {diagnosis.id: {(split, has): 0 for split in _SPLITS for has in (True, False)} for diagnosis in panel}
     for patient_id, diagnosis, present in labels.select("patient_id", "diagnosis", "present").drop_nulls().iter_rows():
         if diagnosis in groups:
@@ -115,16 +113,30 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     priors = write_priors(targets, facts=facts, probed=ProbedTiers(settings.probed.ids), writer=writer)
     prompts = count_prompts(priors)
-    places, misfits = find_misfits(facts, profile)
-    findings = (*misfits, *find_table_misfits(facts.values()))
-    problems = (*(finding.text for finding in findings), *_unasked(prompts))
+    places, misfits = fit.find_misfits(facts, profile)
+    findings = (*misfits, *fit.find_table_misfits(facts.values()))
+    unasked = (
+        f"no prompt can be made at {count.tier}, which needs {_DISTINGUISHING[count.tier]}; where the notes hold it, "
+        "the template must say where, and not name it in not_in_notes"
+        for count in prompts
+        if not count.arms["train"]["made"]
+    )
+    problems = (*(finding.text for finding in findings), *unasked)
     # Where there are any sets, targets and what is asked of them are about what an audit has.
     about = "about " if any(sets.values()) else ""
+    said_of_problems = ["No problem was found in how template and tables fit the notes."]
+    if problems:
+        said_of_problems = [
+            "PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:",
+            *(f"  {problem}" for problem in problems),
+            "  what to do: mend table or template (docs/note-templates.md), or have a template proposed:",
+            f"    clinaudit template learn {shell_word(settings.corpus)} --out ours.toml",
+        ]
     blocks = (
         _corpus_lines(corpus),
         _layout_lines(places, profile),
         _table_lines(facts.values()),
-        _problem_lines(problems, settings.corpus),
+        said_of_problems,
         _tier_lines(prompts, f"{about}{_pair(arms)}", minimum_unbroken_share),
         _cohort_lines(groups, sets, corpus, known={diagnosis.id for diagnosis in sensitive}),
         _work_lines(priors, settings, about),
@@ -147,16 +159,6 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
         problems=problems,
         text="\n\n".join("\n".join(lines) for block in blocks if (lines := list(map(_wrapped, block)))) + "\n",
     )
-
-
-def _read_labels(
-    settings: AuditSettings, corpus: Corpus, facts: Mapping[str, PatientFacts], progress: Progress
-) -> pl.DataFrame:
-    """Return the labels that the lexicon reads off the notes."""
-    panel = load_panel(settings.diagnoses)
-    judge = make_judge("lexicon", settings, panel=panel, seed=settings.seed)
-    annotator = Annotator("lexicon", judge, panel, corpus, LocalRunner(settings.processes))
-    return label_patients(facts, annotator, progress)[0]
 
 
 # The corpus ----------------------------------------------------------------------------------------------------------
@@ -303,7 +305,7 @@ def _layout_lines(places: pl.DataFrame, profile: NoteProfile) -> Iterator[str]:
 
 
 def _table_lines(patients: Collection[PatientFacts]) -> Iterator[str]:
-    if not (columns := count_standing(patients)):
+    if not (columns := fit.count_standing(patients)):
         return
     yield "The patients table beside the patients' own notes:"
     for fact, told in columns.items():
@@ -311,28 +313,8 @@ def _table_lines(patients: Collection[PatientFacts]) -> Iterator[str]:
         more = "".join(f", {told[kind]} {what}" for kind, what in kinds if told[kind])
         stands, known = told[Standing.STANDS], told.total()
         yield f"  {fact:5} {stands} of {known} values stand in the notes ({_percent(stands, known)}){more}"
-    own, compared = count_own_rows(patients)
+    own, compared = fit.count_own_rows(patients)
     yield f"  rows that agree: {own} of {compared}"
-
-
-def _unasked(prompts: Iterable[PromptCount]) -> Iterator[str]:
-    """Yield the problem of each tier at which nobody can be asked."""
-    for count in prompts:
-        if not count.arms["train"]["made"]:
-            yield (
-                f"no prompt can be made at {count.tier}, which needs {_DISTINGUISHING[count.tier]}; where the notes "
-                "hold it, the template must say where, and not name it in not_in_notes"
-            )
-
-
-def _problem_lines(problems: Collection[str], corpus_path: Path) -> Iterator[str]:
-    if not problems:
-        yield "No problem was found in how template and tables fit the notes."
-        return
-    yield "PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:"
-    yield from (f"  {problem}" for problem in problems)
-    yield "  what to do: mend table or template (docs/note-templates.md), or have a template proposed:"
-    yield f"    clinaudit template learn {shell_word(corpus_path)} --out ours.toml"
 
 
 def _tier_lines(prompts: Sequence[PromptCount], targets: str, minimum: float) -> Iterator[str]:
@@ -350,7 +332,15 @@ def _tier_lines(prompts: Sequence[PromptCount], targets: str, minimum: float) ->
         said += [f"of an earlier note {earlier}"] if any(of["earlier"] for of in count.arms.values()) else []
         said += [f"also shows: {also_shows_text(count.also_shows)}"] if count.also_shows else []
         said += [f"{left} excluded: {reason_words(count.tier, reason)}" for reason, left in count.excluded.items()]
-        yield "; ".join([*said, *_verdict(count, minimum)])
+        # Where no rule can pass or be decided: the lowest share of either arm counts.
+        arms = count.arms.values()
+        if not count.arms["train"]["made"]:
+            said.append("CANNOT BE AUDITED")
+        elif any(of["fitting"] < minimum * (of["made"] + of["missed"]) for of in arms):
+            said.append(f"NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)")
+        elif count.tier in FRAGMENT_TIERS and any(of["own"] < FEWEST_OWN_PROMPTS * of["made"] for of in arms):
+            said.append("CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)")
+        yield "; ".join(said)
         if count.runs_on:
             named = ", ".join(f"{header} {found}" for header, found in sorted(count.runs_on.items()))
             yield f"    prompts run on into: {named}; give the template these headers, or their style"
@@ -366,17 +356,6 @@ def also_shows_text(names: Collection[str]) -> str:
 def reason_words(tier: str, reason: str) -> str:
     """Return why no prompt was made, with the facts by name that the tier lacks."""
     return reason.replace("no distinguishing fact", f"not found: {_DISTINGUISHING[tier]}")
-
-
-def _verdict(count: PromptCount, minimum: float) -> Iterator[str]:
-    """Say where no rule can pass or be decided: the lowest share of either arm counts."""
-    arms = count.arms.values()
-    if not count.arms["train"]["made"]:
-        yield "CANNOT BE AUDITED"
-    elif any(of["fitting"] < minimum * (of["made"] + of["missed"]) for of in arms):
-        yield f"NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)"
-    elif count.tier in FRAGMENT_TIERS and any(of["own"] < FEWEST_OWN_PROMPTS * of["made"] for of in arms):
-        yield "CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)"
 
 
 def _cohort_lines(

@@ -132,13 +132,10 @@ def _checked(text: str, kind: Kind) -> str:
         raise CellError(SHORTENED)
     if kind is Kind.ID and FORMULA_TEXT.fullmatch(word):
         raise CellError('is a spreadsheet\'s formula for a text (="007"); write the text alone')
-    if kind is Kind.ID and not text.isascii() and (_UNSEEN.search(text) or _has_format_mark(text)):
+    has_marks = kind is Kind.ID and not text.isascii()
+    if has_marks and (_UNSEEN.search(text) or any(unicodedata.category(char) == "Cf" for char in text)):
         raise CellError("holds a mark that nobody sees, such as a zero-width blank; write identifiers without")
     return text.lower() if kind is Kind.CODE else text
-
-
-def _has_format_mark(text: str) -> bool:
-    return any(unicodedata.category(char) == "Cf" for char in text)
 
 
 #: Characters without a sign of their own beside those of the category Cf: joiners, fillers, and selectors of variants.
@@ -250,8 +247,9 @@ class Age:
 def parse_age(text: str) -> Age:
     """Return an age from years (`50`, `50 years old`), months, weeks, days (`22-month`), or over 89 (`90+`, `>89`)."""
     text = " ".join(text.split())
-    least = _least(text)
-    if least is not None and _POOLED_FROM <= least <= MAX_AGE_YEARS:
+    over, at_least = _OVER.fullmatch(text), _AT_LEAST.fullmatch(text)
+    least = int(over[1]) + 1 if over else int(at_least[1] or at_least[2]) if at_least else 0
+    if _POOLED_FROM <= least <= MAX_AGE_YEARS:
         return Age(_POOLED_FROM, is_pooled=True)
     if years := _AGE.fullmatch(text):
         age = int(years[1])
@@ -262,15 +260,6 @@ def parse_age(text: str) -> Age:
     if age > MAX_AGE_YEARS:
         raise CellError(f"is not a whole number of years from 0 to {MAX_AGE_YEARS} (or 22 months, 90+)")
     return Age(age)
-
-
-def _least(text: str) -> int | None:
-    """Return the least age that `>89` or `90+` allows, None for text of another form."""
-    if over := _OVER.fullmatch(text):
-        return int(over[1]) + 1
-    if match := _AT_LEAST.fullmatch(text):
-        return int(match[1] or match[2])
-    return None
 
 
 def age_on(birth: date, day: date) -> int:
@@ -307,6 +296,7 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
+_MONTH_OF = {"sept": 9} | {word: at for at, month in enumerate(_MONTHS, 1) for word in (month, month[:3])}
 _WRITE = "write it as 2024-01-31"
 _SERIAL_NUMBER = "is the number by which a spreadsheet keeps a date; format the column as a date and save it again"
 
@@ -365,7 +355,7 @@ def parse_date(text: str, order: DayOrder = UNDECIDED) -> tuple[date, time]:
         return day, read_clock(clock) if clock else time()
     except CellError:
         raise
-    except ValueError:
+    except (ValueError, KeyError):
         pass  # a thirteenth month, a 30th of February: reported below like any other
     if _SHORT_YEAR.fullmatch(text):
         raise CellError(f"has a year of two digits; {_WRITE}")
@@ -381,32 +371,22 @@ def parse_birth(text: str, order: DayOrder = UNDECIDED) -> date | int:
 
 
 def _parts(text: str, order: DayOrder) -> tuple[date, str | None]:
-    """Return the day and the text of the time; raises `ValueError` where it is no date."""
+    """Return the day and the text of the time; raises `ValueError` or `KeyError` where it is no date."""
     if match := _ISO.fullmatch(text) or _YEAR_FIRST.fullmatch(text):
         return date(int(match[1]), int(match[3]), int(match[4])), match["clock"]
-    if match := _YEAR_LAST.fullmatch(text):
-        return _year_last(int(match[1]), int(match[3]), int(match[4]), order), match["clock"]
     if match := _DAY_MONTH.fullmatch(text):
-        return date(int(match[3]), _month(match[2]), int(match[1])), match["clock"]
+        return date(int(match[3]), _MONTH_OF[match[2].lower()], int(match[1])), match["clock"]
     if match := _MONTH_DAY.fullmatch(text):
-        return date(int(match[3]), _month(match[1]), int(match[2])), match["clock"]
-    raise ValueError
-
-
-def _year_last(first: int, second: int, year: int, order: DayOrder) -> date:
+        return date(int(match[3]), _MONTH_OF[match[1].lower()], int(match[2])), match["clock"]
+    if (match := _YEAR_LAST.fullmatch(text)) is None:
+        raise ValueError
+    first, second, year = int(match[1]), int(match[3]), int(match[4])
     if order.mixed:
         raise CellError(f"has the day first in some rows of the column and the month first in others; {_WRITE}")
-    if order.month_first_row:
-        return date(year, first, second)
     if order == UNDECIDED and first != second and max(first, second) <= 12:
         raise CellError(f"can be read with the day or the month first, and no row of the column decides; {_WRITE}")
-    return date(year, second, first)
-
-
-def _month(name: str) -> int:
-    short = "sep" if name.lower() == "sept" else name.lower()
-    (number,) = [number for number, month in enumerate(_MONTHS, 1) if short in (month, month[:3])]
-    return number
+    day, month = (second, first) if order.month_first_row else (first, second)
+    return date(year, month, day), match["clock"]
 
 
 #: A zone after a time: `Z`, ` UTC`, `+01:00`, ` GMT+1`, ` EST`, ` Europe/Oslo`.

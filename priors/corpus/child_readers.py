@@ -50,36 +50,32 @@ _PIPE_BYTES = 1 << 16
 Record = Mapping[str, object]
 
 
-def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Record]]:
-    """Yield (row from 1, values by column); raises `BadInputError` at the end on a file that cannot be read to it.
+def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Iterator[tuple[int, Record]]:
+    """Yield (row, values by column) for each row of a Parquet file, or of a sheet where it holds anything.
 
-    A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
+    Rows of a sheet count as Excel has them; the first that holds anything is the header. A value of Parquet that JSON
+    cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either. Raises `BadInputError` on a file
+    that cannot be read to its end, a sheet that is not there, and a column that is missing or stands twice.
+
+    The child prints lines of JSON. The first names all columns of the file (`{"names": [...]}`), or says what is wrong
+    with it (`{"problem": "..."}`). A row is its number and the values of the columns that the header knows, in order.
     """
-    return _rows_of_child(file, "parquet", "", header, problem="is not a Parquet file that can be read")
-
-
-def iter_sheet(file: DataFile, header: Header, sheet: str | None) -> Iterator[tuple[int, Record]]:
-    """Yield (row as Excel counts it, values by column) for each row below the header that holds anything.
-
-    The first row that holds anything is the header. Raises `BadInputError` on a workbook that cannot be read, on a
-    sheet that is not there, and on a column that is missing or stands twice.
-    """
-    problem = "is not an Excel workbook that can be read, or takes too much memory; save it as CSV"
-    return _rows_of_child(file, "sheet", sheet or "", header, problem=problem, where=" in the first row of the sheet")
-
-
-def _rows_of_child(
-    file: DataFile, kind: str, sheet: str, header: Header, *, problem: str, where: str = ""
-) -> Iterator[tuple[int, Record]]:
-    """Yield what the child prints of a file, as lines of JSON: what it is, then each row.
-
-    The first line names all columns of the file (`{"names": [...]}`), or says what is wrong with it
-    (`{"problem": "..."}`). A row is its number and the values of the columns that the header knows, in order. Raises
-    `BadInputError`, with the `problem` where the child fails or prints something else.
-    """
+    kind, where, problem = "parquet", "", "is not a Parquet file that can be read"
+    if file.format == "xlsx":
+        kind, where = "sheet", " in the first row of the sheet"
+        problem = "is not an Excel workbook that can be read, or takes too much memory; save it as CSV"
     open_file(file).close()  # the child opens the path itself; this says in our words why it could not
     # -P: a module `polars` lying in the working directory must not be imported.
-    command = [sys.executable, "-P", "-m", __name__, kind, str(file.path.absolute()), sheet, *sorted(header.columns)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        __name__,
+        kind,
+        str(file.path.absolute()),
+        sheet or "",
+        *sorted(header.columns),
+    ]
     try:
         # What a panic prints may quote content.
         child = subprocess.Popen(
@@ -174,7 +170,15 @@ def _write_sheet(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]
     from python_calamine import CalamineWorkbook
 
     try:
-        _require_small(path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+            raise _SheetError("is not an Excel workbook (.xlsx)") from None
+        if sum(member.file_size for member in members) > _MAX_UNPACKED_BYTES:
+            raise _SheetError(f"unpacks to more than {_MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV")
+        if len({member.filename.lower() for member in members}) < len(members):
+            raise _SheetError("holds one of its files twice; open it in Excel and save it again")
         workbook = CalamineWorkbook.from_path(path)
         names = workbook.sheet_names
         if wanted and wanted not in names:
@@ -217,18 +221,6 @@ def _plain(cell: object) -> object:
     return None if cell == "" else cell
 
 
-def _require_small(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
-        raise _SheetError("is not an Excel workbook (.xlsx)") from None
-    if sum(member.file_size for member in members) > _MAX_UNPACKED_BYTES:
-        raise _SheetError(f"unpacks to more than {_MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV")
-    if len({member.filename.lower() for member in members}) < len(members):
-        raise _SheetError("holds one of its files twice; open it in Excel and save it again")
-
-
 def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     """Return the cells of a sheet that hold an error: (row, column), both from 1, to what Excel shows.
 
@@ -267,27 +259,19 @@ def _errors_of_row(row: Any, number: int) -> dict[tuple[int, int], str]:
     errors: dict[tuple[int, int], str] = {}
     column = 0
     for cell in row.iterchildren("{*}c"):
-        place = _place(cell.get("r"), number, column + 1)
-        if place[0] != number or place[1] <= column:
+        before, column, row_of_cell = column, column + 1, number  # of a cell without an address
+        if (address := cell.get("r")) is not None:
+            if (match := _ADDRESS.fullmatch(address)) is None:
+                raise _SheetError(f"sheet row {number}: a cell has no address that can be read")
+            row_of_cell, column = int(match[2]), 0
+            for letter in match[1]:
+                column = 26 * column + ord(letter) - ord("A") + 1
+        if row_of_cell != number or column <= before:
             raise _SheetError(f"sheet row {number}: a cell stands in it twice, or out of order")
-        column = place[1]
         if cell.get("t") == "e":
             shown = cell.findtext("{*}v", "")
-            errors[place] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+            errors[number, column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
     return errors
-
-
-def _place(address: str | None, row: int, column: int) -> tuple[int, int]:
-    """Return row and column of an address such as `AB12`; of a cell without one, those given."""
-    if address is None:
-        return row, column
-    match = _ADDRESS.fullmatch(address)
-    if match is None:
-        raise _SheetError(f"sheet row {row}: a cell has no address that can be read")
-    letters = 0
-    for letter in match[1]:
-        letters = 26 * letters + ord(letter) - ord("A") + 1
-    return int(match[2]), letters
 
 
 def _member(archive: zipfile.ZipFile, sheet: str) -> str:

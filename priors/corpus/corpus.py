@@ -11,28 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus import people as persons
+from clinaudit.priors.corpus import tables as tabular
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, require_unchanged, stat_input
 from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split, TextStore
-from clinaudit.priors.corpus.people import (
-    People,
-    StatedIdentity,
-    find_people,
-    join_notes,
-    join_patients,
-    read_telling_notes,
-)
+from clinaudit.priors.corpus.people import People, StatedIdentity, find_people
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
-from clinaudit.priors.corpus.tables import (
-    Table,
-    advise_import,
-    collect_labels,
-    collect_notes,
-    collect_patients,
-    collect_splits,
-    find_tables,
-    read_table,
-)
+from clinaudit.priors.corpus.tables import Table, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,11 +108,11 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     files: dict[str, DataFile] = {}
     try:
         if stat.S_ISDIR(stat_input(path, shown).st_mode):
-            files = find_tables(path, problems)
+            files = tabular.find_tables(path, problems)
         else:
             files = {"notes": find_file(path, printable(path.name))}
     except BadInputError as error:
-        problems.add(printable(path.name) or shown, f"{error.message}{advise_import(path.name)}")
+        problems.add(printable(path.name) or shown, f"{error.message}{tabular.advise_import(path.name)}")
     with TextStore(scratch) as texts:
         tables = {
             schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
@@ -138,17 +124,17 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
             require_unchanged(file)
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
-    splits = collect_splits(tables)
-    notes = collect_notes(tables["notes"], texts)
-    patients = collect_patients(tables.get("patients"), notes, splits)
-    labels = collect_labels(tables.get("diagnoses"), notes)
+    splits = tabular.collect_splits(tables)
+    notes = tabular.collect_notes(tables["notes"], texts)
+    patients = tabular.collect_patients(tables.get("patients"), notes, splits)
+    labels = tabular.collect_labels(tables.get("diagnoses"), notes)
     without_notes = tables["patients"].frame.height - len(patients) if "patients" in tables else 0
     people = People()
     if not len(problems):
-        telling = read_telling_notes(notes)
+        telling = persons.read_telling_notes(notes)
         person_of = find_people(patients, notes, telling, stated)
-        patients, people = join_patients(patients, notes, telling, person_of)
-        notes = join_notes(notes, person_of)
+        patients, people = persons.join_patients(patients, notes, telling, person_of)
+        notes = persons.join_notes(notes, person_of)
         if labels is not None:
             # A diagnosis that one id has is the person's, whatever another says: what is true comes last.
             by_truth = sorted(labels.items(), key=lambda label: label[1])

@@ -7,6 +7,7 @@ no synonym is guessed.
 import csv
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -101,7 +102,8 @@ class Header:
         if given is not None and declared[1] != given:
             raise BadInputError("its first line declares another delimiter (sep=) than the column map; correct one")
         if given is None and declared[1] not in _DELIMITERS:
-            raise BadInputError(f"declares a delimiter that is not read; use {_listed(_DELIMITERS.values())}")
+            *names, last = _DELIMITERS.values()
+            raise BadInputError(f"declares a delimiter that is not read; use {', '.join(names)} or {last}")
         self.delimiter = declared[1]
         return True
 
@@ -110,7 +112,11 @@ class Header:
 
         Raises `BadInputError` where two delimiters name equally many: nothing decides between them.
         """
-        scores = {mark: self._columns_under(mark, line) for mark in _DELIMITERS if mark in line}
+        scores: dict[str, int] = {}
+        for mark in filter(line.__contains__, _DELIMITERS):
+            with suppress(csv.Error):  # a line that is no header: a field as long as a note
+                cells = next(csv.reader([line], delimiter=mark), [])
+                scores[mark] = len(self._by_fold.keys() & set(map(fold, cells)))
         most = max(scores.values(), default=0)
         best = [mark for mark, score in scores.items() if score == most]
         if not most:
@@ -119,13 +125,6 @@ class Header:
             names = " or ".join(_DELIMITERS[mark] for mark in best)
             raise BadInputError(f"its header can be read as separated by {names}; separate all names by one of them")
         self.delimiter = best[0]
-
-    def _columns_under(self, mark: str, line: str) -> int:
-        try:
-            names = next(csv.reader([line], delimiter=mark), [])
-        except csv.Error:  # a line that is no header: a field as long as a note
-            return 0
-        return len(self._by_fold.keys() & {fold(name) for name in names})
 
     def require_a_column(self, names: Iterable[str]) -> None:
         """Raise `BadInputError` where the first line of a CSV file names no column, and none is required by itself."""
@@ -156,8 +155,3 @@ class Header:
             shown = ", ".join(name.strip() for name in islice(self.unread, _MOST_SHOWN))
             found.append(f"columns that are not read: {shown}{more}")
         return found
-
-
-def _listed(words: Iterable[str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} or {last}"

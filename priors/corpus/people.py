@@ -84,22 +84,16 @@ def _pairs_by_identity(patients: Iterable[Patient], notes: _Notes, stated: State
             name = name or name_of_note
             if patient.birth_year is None or (birth_of_note and birth_of_note.year == patient.birth_year):
                 birth = birth or birth_of_note
-        words = _name_words(name or "")
-        if len(words) > 1 and birth is not None:
-            holders.setdefault((words, birth), []).append(patient.patient_id)
+        # Words in one order, without case, accents and punctuation: "Lund, Ada" is "Ada Lund". Titles and initials are
+        # left out: one registration has them and another has not.
+        plain = unicodedata.normalize("NFKD", _NO_GAP.sub("", name or "")).casefold()
+        words = _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+        parts = sorted(word for word in words if word not in _TITLES and not (len(word) == 1 and word.isalpha()))
+        if len(parts) > 1 and birth is not None:
+            holders.setdefault((*parts, birth), []).append(patient.patient_id)
     for first, *others in holders.values():
         if len(others) < MOST_IDS:
             yield from ((first, other) for other in others)
-
-
-def _name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in one order: without case, accents and punctuation, "Lund, Ada" is "Ada Lund".
-
-    Titles and initials are left out: one registration has them and another has not.
-    """
-    plain = unicodedata.normalize("NFKD", _NO_GAP.sub("", name)).casefold()
-    words = _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
-    return tuple(sorted(word for word in words if word not in _TITLES and not (len(word) == 1 and word.isalpha())))
 
 
 def _pairs_by_notes(telling: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -162,26 +156,23 @@ def join_patients(
     never_seen = {person: [_is_never_seen(row) for row in own] for person, own in rows.items()}
     in_both = {person for person, own in never_seen.items() if any(own) and not all(own)}
     joined = [_join(person, own) for person, own in rows.items()]
-    in_both |= _held_by_the_other_split(telling, {row.patient_id: _is_never_seen(row) for row in joined}, person_of)
+    # And those of whose telling notes four in five stand under any ids of the other split.
+    person, is_never_seen = (
+        pl.col("patient_id").replace(person_of),
+        {row.patient_id: _is_never_seen(row) for row in joined},
+    )
+    doubled = (
+        telling.select("text", person=person, never_seen=person.replace_strict(is_never_seen, return_dtype=pl.Boolean))
+        .with_columns(is_doubled=pl.col("never_seen").n_unique().over("text") == 2)
+        .group_by("person")
+        .agg(doubled=pl.col("is_doubled").sum(), of=pl.len())
+    )
+    in_both |= set(doubled.filter(_is_most("doubled", "of"))["person"])
     return joined, People(person_of, frozenset(in_both))
 
 
 def _is_never_seen(row: Patient) -> bool:
     return row.split == "nontrain" and not row.is_validation
-
-
-def _held_by_the_other_split(
-    telling: pl.DataFrame, never_seen: Mapping[str, bool], person_of: Mapping[str, str]
-) -> set[str]:
-    """Return the persons of whose telling notes four in five stand under any ids of the other split."""
-    person = pl.col("patient_id").replace(person_of)
-    doubled = (
-        telling.select("text", person=person, never_seen=person.replace_strict(never_seen, return_dtype=pl.Boolean))
-        .with_columns(is_doubled=pl.col("never_seen").n_unique().over("text") == 2)
-        .group_by("person")
-        .agg(doubled=pl.col("is_doubled").sum(), of=pl.len())
-    )
-    return set(doubled.filter(_is_most("doubled", "of"))["person"])
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:

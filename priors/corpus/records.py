@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.child_readers import iter_parquet, iter_sheet
+from clinaudit.priors.corpus.child_readers import iter_rows_of_child
 from clinaudit.priors.corpus.files import DataFile, iter_bytes, iter_lines, whole_lines
 from clinaudit.priors.corpus.header import DOUBLED, Fault, Header
 
@@ -51,8 +51,15 @@ class Problems:
         rows: dict[tuple[str, str, str], list[int]] = {}
         for (file, row, column), what in sorted(self._lines.items()):
             rows.setdefault((file, column, what), []).append(row)
-        in_order = sorted(rows.items(), key=lambda item: (item[0][0], item[1][0], item[0][1:]))
-        return tuple(_line(*key, found) for key, found in in_order)
+        lines = []
+        for (file, column, what), found in sorted(rows.items(), key=lambda item: (item[0][0], item[1][0], item[0][1:])):
+            place = (
+                f", row {found[0]}" if len(found) == 1 and found[0] else ""
+            )  # row 0 is the file or column as a whole
+            first = ", ".join(map(str, found[:_ROWS_NAMED])) + (", ..." if len(found) > _ROWS_NAMED else "")
+            more = f", in {len(found):,} rows ({first})" if len(found) > 1 else ""
+            lines.append(f"{file}{place}{f', column {column}' if column else ''}{more}: {what}")
+        return tuple(lines)
 
     def raise_any(self, what: str) -> None:
         """Raise one `BadInputError` that lists all problems, if there are any; `what` names the input."""
@@ -61,19 +68,6 @@ class Problems:
         lines = self.listed()
         noun = "problem" if len(lines) == 1 else "problems"
         raise BadInputError(f"{len(lines)} {noun} in {what}; nothing was run: correct and try again", lines)
-
-
-def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
-    """Return the line of a problem that some rows of a column share; row 0 is the file or the column as a whole."""
-    place = [file]
-    if len(rows) == 1 and rows[0]:
-        place.append(f"row {rows[0]}")
-    if column:
-        place.append(f"column {column}")
-    if len(rows) > 1:
-        first = ", ".join(map(str, rows[:_ROWS_NAMED])) + (", ..." if len(rows) > _ROWS_NAMED else "")
-        place.append(f"in {len(rows):,} rows ({first})")
-    return f"{', '.join(place)}: {what}"
 
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
@@ -111,15 +105,9 @@ def read_rows(
     CSV values are strings; others are of whatever type the file says. An absent key is absent. `at` is told at which
     byte of the file the reader stands. Raises `BadInputError` where the file cannot be read on.
     """
-    match file.format:
-        case "csv":
-            return _csv_rows(file, header, layout, at)
-        case "jsonl":
-            return _jsonl_rows(file, header, at)
-        case "xlsx":
-            return iter_sheet(file, header, layout.sheet)
-        case _:
-            return iter_parquet(file, header)
+    if file.format == "csv":
+        return _csv_rows(file, header, layout, at)
+    return _jsonl_rows(file, header, at) if file.format == "jsonl" else iter_rows_of_child(file, header, layout.sheet)
 
 
 def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:

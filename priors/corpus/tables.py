@@ -8,7 +8,7 @@ workbook are ever shown.
 
 import shlex
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path
@@ -17,26 +17,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import (
-    ALIKE,
-    Age,
-    CellError,
-    DayOrder,
-    Kind,
-    as_text,
-    completed_years,
-    find_day_order,
-    is_misread,
-    look,
-    parse_age,
-    parse_birth,
-    parse_count,
-    parse_date,
-    parse_flag,
-    parse_sex,
-    parse_split,
-    says_nothing,
-)
+from clinaudit.priors.corpus import cells
+from clinaudit.priors.corpus.cells import Age, CellError, DayOrder, Kind, as_text
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
@@ -66,11 +48,6 @@ class Table:
     #: Every record could be parsed, so that what is absent here is absent from the file.
     complete: bool = True
 
-    @property
-    def lists_patients(self) -> bool:
-        """Whether a patient who is not in the table is in no record of the file."""
-        return self.complete and "patient_id" in self.columns
-
     def meanings(self, column: str, parse: Callable[[str], Meaning]) -> Iterator[Meaning | None]:
         """Return what each cell of a column means: None where it is blank, or wrong, which is a problem.
 
@@ -97,7 +74,7 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
     header = Header(schema.columns)
     found = Problems()
     rows: list[int] = []
-    cells: dict[str, list[str | None]] = {name: [] for name in schema.columns}
+    columns: dict[str, list[str | None]] = {name: [] for name in schema.columns}
     may_be_cut, complete, wordless, misread = False, True, 0, 0
     try:
         for number, record in read_rows(file, header, Layout()):
@@ -114,19 +91,19 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
                     cell = None
                 if texts is not None and kind is Kind.TEXT:
                     texts.append(cell or "")
-                    wordless += cell is not None and says_nothing(cell)
-                    misread += cell is not None and is_misread(cell)
+                    wordless += cell is not None and cells.says_nothing(cell)
+                    misread += cell is not None and cells.is_misread(cell)
                     may_be_cut |= cell is not None and len(cell) == MAX_CELL_CHARS
                     cell = None if cell is None else ""
-                cells[name].append(cell)
+                columns[name].append(cell)
     except BadInputError as error:
         complete = False
         if file.format == "parquet":
             # The rows of a damaged file before the damage prove nothing.
-            header.found, rows, cells, found = set(), [], {name: [] for name in cells}, Problems()
+            header.found, rows, columns, found = set(), [], {name: [] for name in columns}, Problems()
         found.add(file.name, error.message)
     problems.overrule(found)
-    frame = pl.DataFrame({"row": rows, **cells}, schema={"row": pl.Int64, **dict.fromkeys(cells, pl.String)})
+    frame = pl.DataFrame({"row": rows, **columns}, schema={"row": pl.Int64, **dict.fromkeys(columns, pl.String)})
     table = Table(file, problems, frame, header.found, header.readings(is_csv=file.format == "csv"), may_be_cut)
     table.complete = complete
     if wordless:
@@ -190,7 +167,10 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
             except BadInputError as error:
                 problems.add(name, error.message)
         if not ours and schema is NOTES:
-            problems.add(NOTES.name, _describe_absence(names))
+            # What must be there: names of other files may be patients'.
+            workbooks = [name for name in names if name.lower().endswith(".xlsx")]
+            formats = "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...)"
+            problems.add(NOTES.name, formats + (advise_import(workbooks[0]) if len(workbooks) == 1 else ""))
         elif not ours:
             meant = [name for name in names if name.lower().startswith(_MEANT[schema.name])]
             for name in [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]:
@@ -200,13 +180,6 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
             what = f"is not read; put its rows into {ours[0]}, or move it out of the corpus"
             problems.add(printable(name), what)
     return found
-
-
-def _describe_absence(names: Sequence[str]) -> str:
-    """Return what to say where there is no notes table: what must be there. Names of other files may be patients'."""
-    workbooks = [name for name in names if name.lower().endswith(".xlsx")]
-    advice = advise_import(workbooks[0]) if len(workbooks) == 1 else ""
-    return f"there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...){advice}"
 
 
 def advise_import(name: str) -> str:
@@ -230,16 +203,17 @@ def _wrong_rows(tables: Tables) -> Iterator[tuple[str, str, pl.Expr, str]]:
         is_whole = pl.all_horizontal(pl.col(schema.key).is_not_null())
         same = f"has the same {' and '.join(schema.key)} as another row"
         ids = table.frame.select("patient_id").unique().drop_nulls()
-        looks = ids.with_columns(look=pl.Series(map(look, ids["patient_id"]), dtype=pl.String))
+        looks = ids.with_columns(look=pl.Series(map(cells.look, ids["patient_id"]), dtype=pl.String))
         alike = looks.filter(pl.col("look").is_duplicated())["patient_id"].implode()
         yield from ((schema.name, column, pl.col(column).is_null(), "is blank") for column in schema.required)
         yield schema.name, schema.key[-1], pl.struct(schema.key).is_duplicated() & is_whole, same
-        yield schema.name, "patient_id", pl.col("patient_id").is_in(alike), ALIKE
+        yield schema.name, "patient_id", pl.col("patient_id").is_in(alike), cells.ALIKE
         yield schema.name, "split", pl.col("split").is_null(), "is blank; give train, nontrain or validation"
     absent = "has no row in {patients}", "is in no other table"
     for name, others, what in zip(("notes", "diagnoses"), (["patients"], ["notes", "patients"]), absent, strict=True):
         known = [tables[other] for other in others if other in tables]
-        if known and all(other.lists_patients for other in known):
+        # Whoever is not in a table that could be read whole is in no record of its file.
+        if known and all(other.complete and "patient_id" in other.columns for other in known):
             listed = pl.concat([other.frame["patient_id"] for other in known]).drop_nulls().implode()
             yield name, "patient_id", ~pl.col("patient_id").is_in(listed), f"{what} {_EXACTLY}"
     yield (
@@ -253,15 +227,6 @@ def _wrong_rows(tables: Tables) -> Iterator[tuple[str, str, pl.Expr, str]]:
     )
 
 
-def _check_rows(tables: Tables) -> None:
-    """Add each row that is wrong to the problems of its table; a column that a file does not have is another matter."""
-    names = {name: table.file.name for name, table in tables.items()}
-    for name, column, wrong, what in _wrong_rows(tables):
-        table = tables.get(name)
-        for row in table.frame.filter(wrong)["row"] if table is not None and column in table.columns else ():
-            tables[name].problems.add(names[name], what.format(**names), row=row, column=column)
-
-
 def _splits_of(tables: Tables, name: str) -> dict[str, TableSplit]:
     """Return the split of each patient of whom a table gives one, that of the first row."""
     if name not in tables or "split" not in tables[name].columns:
@@ -272,7 +237,7 @@ def _splits_of(tables: Tables, name: str) -> dict[str, TableSplit]:
 
 def collect_notes(table: Table, texts: TextStore) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
-    visits = table.meanings("visit_date", _in_order_of_column(table, "visit_date", parse_date))
+    visits = table.meanings("visit_date", _in_order_of_column(table, "visit_date", cells.parse_date))
     words = (table.meanings(name, str.strip) for name in ("provider", "practice", "note_type"))
     by_patient: dict[str, list[Note]] = {}
     rows = zip(*(table.meanings(name, str) for name in ("patient_id", "note_id")), visits, *words, strict=True)
@@ -287,7 +252,7 @@ def _in_order_of_column(
     table: Table, column: str, parse: Callable[[str, DayOrder], Meaning]
 ) -> Callable[[str], Meaning]:
     """Return what parses a date of a column in its order of day and month; a reading that it decides is noted."""
-    order = find_day_order(table.frame.select("row", column).iter_rows())
+    order = cells.find_day_order(table.frame.select("row", column).iter_rows())
     if (described := order.describe()) is not None:
         table.readings.append(f"column {column} was {described}")
     return lambda text: parse(text, order)
@@ -297,9 +262,14 @@ def collect_splits(tables: Tables) -> dict[str, TableSplit]:
     """Check the rows of all tables, and return each patient's split where a table gives it."""
     for name in ("notes", "patients"):
         if (table := tables.get(name)) is not None and "split" in table.columns:
-            splits = pl.Series(table.meanings("split", parse_split), dtype=pl.String)
+            splits = pl.Series(table.meanings("split", cells.parse_split), dtype=pl.String)
             table.frame = table.frame.with_columns(split=splits)
-    _check_rows(tables)
+    # A column that a file does not have is another matter.
+    names = {name: table.file.name for name, table in tables.items()}
+    for name, column, wrong, what in _wrong_rows(tables):
+        if (table := tables.get(name)) is not None and column in table.columns:
+            for row in table.frame.filter(wrong)["row"]:
+                table.problems.add(names[name], what.format(**names), row=row, column=column)
     return _splits_of(tables, "notes") | _splits_of(tables, "patients")
 
 
@@ -311,21 +281,21 @@ def collect_patients(
         return [Patient(patient_id, **_place(splits.get(patient_id))) for patient_id in notes]
     columns = {
         "patient_id": table.meanings("patient_id", str),
-        "sex": table.meanings("sex", parse_sex),
-        "children": table.meanings("children", parse_count),
+        "sex": table.meanings("sex", cells.parse_sex),
+        "children": table.meanings("children", cells.parse_count),
         **{name: table.meanings(name, str.strip) for name in ("name", "race", "marital_status", "occupation")},
     }
-    ages = table.meanings("age", parse_age)
-    births = table.meanings("dob", _in_order_of_column(table, "dob", parse_birth))
+    ages = table.meanings("age", cells.parse_age)
+    births = table.meanings("dob", _in_order_of_column(table, "dob", cells.parse_birth))
     with_notes = []
     rows = zip(table.frame.select("row", "age").iter_rows(), ages, births, *columns.values(), strict=True)
-    for (row, age_cell), age, birth, *cells in rows:
-        known = dict(zip(columns, cells, strict=True))
+    for (row, age_cell), age, birth, *others in rows:
+        known = dict(zip(columns, others, strict=True))
         own_notes = notes.get(known["patient_id"], ())
         latest = own_notes[-1].visit_date if own_notes else None
         if age_cell is None and birth is not None and latest is not None:
             try:
-                years = completed_years(birth, latest)
+                years = cells.completed_years(birth, latest)
                 # Of a year of birth alone no age follows, only whether it is one.
                 age = Age(years) if isinstance(birth, date) else None
             except CellError as error:
@@ -353,5 +323,6 @@ def collect_labels(table: Table | None, notes: Container[str]) -> dict[tuple[str
     """Return the labels of the patients who have notes, None without a table."""
     if table is None:
         return None
-    rows = zip(table.frame["patient_id"], table.frame["diagnosis"], table.meanings("present", parse_flag), strict=True)
+    flags = table.meanings("present", cells.parse_flag)
+    rows = zip(table.frame["patient_id"], table.frame["diagnosis"], flags, strict=True)
     return {(who, diagnosis): present for who, diagnosis, present in rows if present is not None and who in notes}

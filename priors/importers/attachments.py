@@ -110,8 +110,9 @@ def plain_text_of(text: str) -> str:
     """
     form = form_of(text)
     if form == "RTF":
-        # RTF is ASCII: what a table has decoded is written as RTF writes it.
-        return text_of_rtf(re.sub(r"[^\x00-\x7f]", _as_rtf, text.lstrip("\ufeff \t\r\n")).encode())
+        # RTF is ASCII: what a table has decoded is written as RTF writes it, in units of UTF-16.
+        units = memoryview(text.lstrip("\ufeff \t\r\n").encode("utf-16-le", "surrogatepass")).cast("H")
+        return text_of_rtf("".join(chr(unit) if unit < 128 else f"{{\\uc0\\u{unit}}}" for unit in units).encode())
     if form == "HTML":
         return text_of_html(text if BLOCK_TAG.search(text) else f"<div style='white-space:pre-wrap'>{text}</div>")
     if form == HL7_FORM:
@@ -120,12 +121,6 @@ def plain_text_of(text: str) -> str:
         lines = BREAK.sub("\n", _SUPERSCRIPT.sub(lambda above: raised(html.unescape(above[1])), text))
         return html.unescape(INLINE_TAG.sub("", lines)).replace("\xa0", " ")
     return text
-
-
-def _as_rtf(char: re.Match[str]) -> str:
-    units = char[0].encode("utf-16-le", "surrogatepass")
-    codes = (int.from_bytes(units[at : at + 2], "little") for at in range(0, len(units), 2))
-    return "{\\uc0" + "".join(f"\\u{code}" for code in codes) + "}"
 
 
 def _decoded(content: bytes, content_type: str, kind: Kind) -> str:

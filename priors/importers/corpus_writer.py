@@ -9,30 +9,23 @@ directory, but for a kill that cannot be caught.
 
 import csv
 import errno
+import glob
 import os
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import NamedTuple, TypeVar
 
 import zstandard
 
-from clinaudit.errors import MAX_LISTED_PROBLEMS, BadInputError, IntegrityError, StorageError, UsageError
-from clinaudit.priors.corpus.cells import (
-    ALIKE,
-    NOTHING_WRITTEN,
-    CellError,
-    as_text,
-    completed_years,
-    look,
-    says_nothing,
-)
+from clinaudit.errors import MAX_LISTED_PROBLEMS, IntegrityError, StorageError, UsageError
+from clinaudit.priors.corpus import cells
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 
@@ -49,16 +42,14 @@ def read_as(what: str, parse: Callable[[str], Meaning], text: str | None) -> Mea
     """Return what a cell means to a corpus, None for none; raises `RecordError`, which names it, as `parse` does."""
     try:
         return None if text is None else parse(text)
-    except CellError as error:
+    except cells.CellError as error:
         raise RecordError(f"{what} {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record stands."""
+class Place(NamedTuple):
+    """Where a record stands; `number` counts units of a file: row (from 1, header excluded), line, entry, sheet row."""
 
     file: str
-    #: What `number` counts: row (from 1, header excluded), line, entry, sheet row.
     unit: str
     number: int
 
@@ -88,7 +79,7 @@ class ImportLedger:
     """Counts the records of an import by table, and lists the rejected in the file `rejected`."""
 
     def __init__(self, rejected: Path) -> None:
-        self.tables: dict[str, TableCount] = {}
+        self.tables: defaultdict[str, TableCount] = defaultdict(TableCount)
         #: Values read as unknown, by what they are: no record is lost by them.
         self.left_blank: Counter[str] = Counter()
         #: What stood in the export and was not read, by what it is: a log, an older version, another form of a text.
@@ -101,20 +92,18 @@ class ImportLedger:
         self.hints: list[str] = []
         #: By table: whose the rejected records were, None where they do not say it.
         self.rejected_of: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
-        #: By table and reason: where it was first met, and how often.
-        self._faults: dict[tuple[str, str], tuple[Place, int]] = {}
-        self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
+        #: By table and reason: where it was first met.
+        self._first: dict[tuple[str, str], Place] = {}
+        self._file = rejected.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")
         self._rows.writerow(["file", "unit", "number", "table", "reason"])
+        self.close = self._file.close
 
     def as_json(self) -> dict[str, object]:
         """Return what `import.json` holds of the records."""
         tables = {
             name: {
-                "total": count.total,
-                "read": count.read,
-                "used": count.used,
-                "not_needed": count.not_needed,
+                **{part: getattr(count, part) for part in ("total", "read", "used", "not_needed")},
                 "rejected": count.rejected.total(),
                 "rejected_by_reason": dict(sorted(count.rejected.items())),
             }
@@ -129,17 +118,9 @@ class ImportLedger:
             "look": self.hints,
         }
 
-    def close(self) -> None:
-        """Close the list of rejected records."""
-        self._file.close()
-
-    def expect(self, table: str) -> None:
-        """Name a table that is read, so that it is counted when it is empty too."""
-        self.tables.setdefault(table, TableCount())
-
-    def seen(self, table: str) -> None:
-        """Count a record that the reader has met; `take` or `reject` must follow."""
-        self.tables.setdefault(table, TableCount()).total += 1
+    def seen(self, table: str, records: int = 1) -> None:
+        """Count what the reader has met, 0 for a table that may be empty; `take` or `reject` must follow for each."""
+        self.tables[table].total += records
 
     def take(
         self,
@@ -158,19 +139,17 @@ class ImportLedger:
         except RecordError as error:
             for place in places:
                 self.reject(table, place, str(error), whose)
-            return
-        if needed is False:
-            self.tables[table].not_needed += len(places)
         else:
             self.tables[table].used += len(places)
+            if needed is False:
+                self.not_needed_after_all(table, len(places))
 
     def reject(self, table: str, place: Place, reason: str, whose: Collection[str | None] = (None,)) -> None:
         """Count a rejected record, and list it; `whose` is its patient, None where nobody knows, or nobody at all."""
         self.rejected_of[table].update(whose)
         self.tables[table].rejected[reason] += 1
-        self._rows.writerow([place.file, place.unit, place.number, table, reason])
-        first, number = self._faults.get((table, reason), (place, 0))
-        self._faults[table, reason] = first, number + 1
+        self._rows.writerow([*place, table, reason])
+        self._first.setdefault((table, reason), place)
 
     def not_needed_after_all(self, table: str, number: int) -> None:
         """Count records as not needed that were taken for used: of patients to whom no note belongs."""
@@ -190,26 +169,15 @@ class ImportLedger:
                 f"the import lost count of records of {', '.join(wrong)}; nothing was written: please report this line"
             )
 
-    def require_nothing_rejected(self) -> None:
-        """Raise `BadInputError` with a line for each table and reason, if any record was rejected."""
-        if self.rejected:
-            noun = "record" if self.rejected == 1 else "records"
-            raise BadInputError(
-                f"{self.rejected} {noun} cannot be used; nothing was written: correct the export, or leave "
-                "them out with --allow-rejected",
-                self.listed(),
-            )
-
     def listed(self) -> list[str]:
         """Return a line for each table and reason of rejected records: where it was first met, and how often."""
+        counts = {key: self.tables[key[0]].rejected[key[1]] for key in islice(self._first, MAX_LISTED_PROBLEMS)}
         return [
-            f"{place}: {reason}{f' ({number - 1:,} more like it)' if number > 1 else ''}"
-            for (_, reason), (place, number) in islice(self._faults.items(), MAX_LISTED_PROBLEMS)
+            f"{self._first[key]}: {key[1]}{f' ({number - 1:,} more like it)' if number > 1 else ''}"
+            for key, number in counts.items()
         ]
 
 
-#: PHI: for the owner alone. `mkdtemp` makes a directory so.
-_FILE_MODE = 0o600
 _SUFFIX = ".partial"
 
 
@@ -224,14 +192,19 @@ def made_whole(destination: Path) -> Iterator[Path]:
     # Not as it was given: `.` has no name.
     final = Path(os.path.abspath(destination))  # noqa: PTH100 (`resolve` would follow links)
     final.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=_prefix(final), suffix=_SUFFIX, dir=final.parent))
+    staging = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=_SUFFIX, dir=final.parent))
     try:
         yield staging
         for path in staging.iterdir():
-            path.chmod(_FILE_MODE)
+            path.chmod(0o600)  # PHI: for the owner alone, as `mkdtemp` makes a directory
             _flush(path)
         _flush(staging)
-        _put_in_place(staging, final)
+        _require_free(final)
+        try:
+            staging.rename(final)
+        except OSError:
+            _require_free(final)  # something may have come there meanwhile
+            raise
         _flush(final.parent)
     except BaseException as error:
         shutil.rmtree(staging, ignore_errors=True)
@@ -247,21 +220,7 @@ def made_whole(destination: Path) -> Iterator[Path]:
 def left_behind(destination: Path) -> list[Path]:
     """Return what imports to `destination` have left beside it that were killed, or that still run."""
     final = Path(os.path.abspath(destination))  # noqa: PTH100
-    beside = final.parent.iterdir() if final.parent.is_dir() else ()
-    return sorted(path for path in beside if path.name.startswith(_prefix(final)) and path.name.endswith(_SUFFIX))
-
-
-def _prefix(final: Path) -> str:
-    return f".{final.name}."
-
-
-def _put_in_place(staging: Path, final: Path) -> None:
-    _require_free(final)
-    try:
-        staging.rename(final)
-    except OSError:
-        _require_free(final)  # something may have come there meanwhile
-        raise
+    return sorted(final.parent.glob(f".{glob.escape(final.name)}.*{_SUFFIX}"))
 
 
 def _require_free(destination: Path) -> None:
@@ -281,20 +240,6 @@ def _flush(path: Path) -> None:
 
 NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
 _KINDS = {**PATIENTS.columns, **NOTES.columns}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesRow:
-    """One note; None is unknown."""
-
-    patient_id: str
-    note_id: str
-    text: str
-    #: Day and time, midnight where none is given.
-    visit: tuple[date, time] | None = None
-    provider: str | None = None
-    practice: str | None = None
-    note_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +282,7 @@ class CorpusWriter:
         self.directory = directory
         self._ledger = ledger
         #: Texts that are no note.
-        self._words = NOTHING_WRITTEN.union(blank)
+        self._words = cells.NOTHING_WRITTEN.union(blank)
         self._note_ids: set[str] = set()
         #: Ids of patients by their looks, where these are another text.
         self._looks: dict[str, str] = {}
@@ -356,59 +301,58 @@ class CorpusWriter:
 
     def set_patient(self, patient: PatientRecord) -> None:
         """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
-        if patient.patient_id not in self.patients:
-            _require_id(patient.patient_id, "patient_id")
-            self._require_unlike(patient.patient_id)
+        patient_id = patient.patient_id
+        if patient_id not in self.patients:
+            _require_id(patient_id, "patient_id")
+            # An id that a reader may take for another patient's is refused.
+            like = cells.look(patient_id)
+            if self._looks.get(like, like if like in self.patients else patient_id) != patient_id:
+                raise RecordError(f"patient_id {cells.ALIKE}")
+            if like != patient_id:
+                self._looks[like] = patient_id
         for column in ("patient_id", *PATIENT_COLUMNS):
             value = getattr(patient, column)
             if isinstance(value, str):
                 _require_text(value, column)
-        self.patients[patient.patient_id] = patient
+        self.patients[patient_id] = patient
 
-    def _require_unlike(self, patient_id: str) -> None:
-        """Raise `RecordError` for an id that a reader may take for another patient's."""
-        like = look(patient_id)
-        taken = self._looks.get(like, like if like in self.patients else patient_id)
-        if taken != patient_id:
-            raise RecordError(f"patient_id {ALIKE}")
-        if like != patient_id:
-            self._looks[like] = patient_id
+    def add_note(self, note: Mapping[str, str | None], visit: tuple[date, time] | None) -> None:
+        """Write a note, given by columns of the notes table but its date; raises `RecordError` for what cannot be one.
 
-    def add_note(self, note: NotesRow) -> None:
-        """Write a note; raises `RecordError` for one that a corpus cannot hold."""
-        patient = self.patients.get(note.patient_id)
+        The time of the visit is midnight where none is known.
+        """
+        patient_id, note_id, given = (note[name] or "" for name in ("patient_id", "note_id", "text"))
+        patient = self.patients.get(patient_id)
         if patient is None:
             raise RecordError("its patient is not in the export")
-        _require_id(note.note_id, "note_id")
-        if note.note_id in self._note_ids:
+        _require_id(note_id, "note_id")
+        if note_id in self._note_ids:
             raise RecordError(
                 "the note id stood in the table already; where a note stands in several rows, they must be joined first"
             )
-        text = note.text.strip()
+        text = given.strip()
         if not text or text in self._words:
             raise RecordError("the text is blank" if not text else "the text is a word for nothing")
-        visit = None if note.visit is None else note.visit[0]
-        stamp = None if note.visit is None else datetime.combine(*note.visit).isoformat().removesuffix("T00:00:00")
-        cells = (note.patient_id, note.note_id, note.text, stamp, note.provider, note.practice, note.note_type)
-        for column, cell in zip(_NOTE_COLUMNS, cells, strict=True):
-            _require_text(cell or "", column)
+        stamp = None if visit is None else datetime.combine(*visit).isoformat().removesuffix("T00:00:00")
+        row = {**note, "visit_date": stamp}
+        for column in _NOTE_COLUMNS:
+            _require_text(row.get(column) or "", column)
         birth = patient.dob if patient.age_in_year is None else patient.age_in_year[1] - patient.age_in_year[0]
         if visit is not None and birth is not None:
             try:
-                completed_years(birth, visit)
-            except CellError:
+                cells.completed_years(birth, visit[0])
+            except cells.CellError:
                 raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
-        self._note_ids.add(note.note_id)
+        self._note_ids.add(note_id)
         self.notes += 1
-        self.wordless += says_nothing(text)
-        latest = self.latest_visit.get(note.patient_id)
-        self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
-        self._notes_file.write(_csv_line(cells))
+        self.wordless += cells.says_nothing(text)
+        days = (self.latest_visit.get(patient_id), None if visit is None else visit[0])
+        self.latest_visit[patient_id] = max(filter(None, days), default=None)
+        self._notes_file.write(_csv_line(map(row.get, _NOTE_COLUMNS)))
 
     def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
         """Write the patients who have notes, with their split where `train` names it, and the labels given."""
         self._notes_file.close()
-        head = ("patient_id", *(() if train is None else ("split",)), *PATIENT_COLUMNS)
         rows = (
             (
                 patient_id,
@@ -418,7 +362,7 @@ class CorpusWriter:
             )
             for patient_id in sorted(self.latest_visit)
         )
-        self._write_table(PATIENTS_NAME, head, rows)
+        self._write_table(PATIENTS_NAME, ("patient_id", *(() if train is None else ("split",)), *PATIENT_COLUMNS), rows)
         if labels is not None:
             flags = ((patient, diagnosis, "true" if present else "false") for patient, diagnosis, present in labels)
             self._write_table(DIAGNOSES_NAME, ("patient_id", "diagnosis", "present"), flags)
@@ -440,15 +384,15 @@ class CorpusWriter:
         return str(age + latest.year - year)
 
 
-def _csv_line(cells: Iterable[str | None]) -> bytes:
+def _csv_line(texts: Iterable[str | None]) -> bytes:
     """Return a row of which each cell is quoted; `csv` looks at every character to find whether it must be."""
-    quoted = ("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in cells)
+    quoted = ("" if text is None else '"' + text.replace('"', '""') + '"' for text in texts)
     return (",".join(quoted) + "\n").encode("utf-8")
 
 
 def _require_text(text: str, column: str) -> None:
     """Raise `RecordError` where a corpus, which is read with the same check, cannot hold a text."""
-    read_as(column, lambda _: as_text(text, _KINDS[column]), text)
+    read_as(column, lambda _: cells.as_text(text, _KINDS[column]), text)
 
 
 def _require_id(text: str, column: str) -> None:

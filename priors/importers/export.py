@@ -116,25 +116,30 @@ class Export(ABC):
         Raises `BadInputError` where a file cannot be read on, or where any record was rejected and that is not allowed;
         nothing is written then.
         """
+        request = self.request
         with (
-            made_whole(self.request.destination) as directory,
+            made_whole(request.destination) as directory,
             closing(ImportLedger(directory / REJECTED_NAME)) as ledger,
-            closing(CorpusWriter(directory, ledger, blank=self.request.blank)) as writer,
+            closing(CorpusWriter(directory, ledger, blank=request.blank)) as writer,
         ):
-            self.writer, self.reader = writer, Reader(ledger, advance, blank=self.request.blank)
-            self.labels = Labels(CodeBook(self.request.panel), self.request.complete)
+            self.writer, self.reader = writer, Reader(ledger, advance, blank=request.blank)
+            self.labels = Labels(CodeBook(request.panel), request.complete)
             self._read()
             if self.patient_table is not None:
                 ledger.not_needed_after_all(self.patient_table, len(writer.patients) - len(writer.latest_visit))
             ledger.require_balanced()
-            if not self.request.allow_rejected:
-                ledger.require_nothing_rejected()
+            if ledger.rejected and not request.allow_rejected:
+                raise BadInputError(
+                    f"{ledger.rejected} {'record' if ledger.rejected == 1 else 'records'} cannot be used; nothing was "
+                    "written: correct the export, or leave them out with --allow-rejected",
+                    ledger.listed(),
+                )
             imported = self._finish(ledger, writer)
             content = {
-                "kind": self.request.kind,
+                "kind": request.kind,
                 "notes": imported.notes,
                 "patients": imported.patients,
-                "codes_complete": sorted(self.request.complete),
+                "codes_complete": sorted(request.complete),
                 **ledger.as_json(),
             }
             text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -142,7 +147,8 @@ class Export(ABC):
         return imported
 
     def _finish(self, ledger: ImportLedger, writer: CorpusWriter) -> Imported:
-        with_notes, train = writer.latest_visit.keys(), self.train
+        """Say what the owner should look at, and write the tables of patients and diagnoses."""
+        with_notes, train, labels = writer.latest_visit.keys(), self.train, self.labels
         if not writer.notes:
             why = f": {ledger.rejected:,} records were rejected" if ledger.rejected else ""
             raise BadInputError(f"the export gave no note{why}; nothing was written: check SOURCE", ledger.listed())
@@ -163,35 +169,32 @@ class Export(ABC):
                 "no patient of the export is in the train split; nothing was written: the list of --train-patients (or "
                 "the column for split) must name patients by the same ids as the export"
             )
-        if self.has_codes and self.labels.complete:
-            self._say_lost_codes(ledger, with_notes)
-        writer.finish(train=train, labels=self.labels.rows(with_notes) if self.has_codes else None)
+        if self.has_codes and labels.complete:
+            # Records of codes were rejected: of whom no code means nothing.
+            rejected = Counter[str | None]()
+            for name in (self.code_table, *self.vocabulary_tables):
+                rejected += ledger.rejected_of[name]
+            unplaced = rejected.pop(None, 0)
+            labels.lost, labels.anybody_lost = set(map(look, filter(None, rejected))), unplaced > 0
+            if unplaced:
+                ledger.hints.append(
+                    f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be "
+                    "anybody's: no patient counts as without a diagnosis"
+                )
+            elif lost := sum(look(patient_id) in labels.lost for patient_id in with_notes):
+                ledger.hints.append(
+                    f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
+                )
+        writer.finish(train=train, labels=labels.rows(with_notes) if self.has_codes else None)
         return Imported(
             notes=writer.notes,
             patients=len(with_notes),
             train=None if train is None else len(train & with_notes),
             train_not_found=0 if train is None else len(train - with_notes),
             has_labels=self.has_codes,
-            unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
+            unreadable=labels.unreadable(with_notes) if self.has_codes else 0,
             ledger=ledger,
         )
-
-    def _say_lost_codes(self, ledger: ImportLedger, patients: Collection[str]) -> None:
-        """Say of whom no code means nothing, since records of codes were rejected."""
-        rejected = Counter[str | None]()
-        for name in (self.code_table, *self.vocabulary_tables):
-            rejected += ledger.rejected_of[name]
-        unplaced = rejected.pop(None, 0)
-        self.labels.lost, self.labels.anybody_lost = set(map(look, filter(None, rejected))), unplaced > 0
-        if unplaced:
-            ledger.hints.append(
-                f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be anybody's: no "
-                "patient counts as without a diagnosis"
-            )
-        elif lost := sum(look(patient_id) in self.labels.lost for patient_id in patients):
-            ledger.hints.append(
-                f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
-            )
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:

@@ -9,48 +9,25 @@ import hashlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
-from datetime import date, time
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 
 from clinaudit.priors.corpus.cells import parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
-from clinaudit.priors.importers.attachments import (
-    MAX_ATTACHMENT_BYTES,
-    NO_TEXT,
-    Kind,
-    decode_base64,
-    kind_of,
-    text_of,
-    unpacked,
-)
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord, RecordError, read_as
+from clinaudit.priors.importers import attachments as attached
+from clinaudit.priors.importers import fhir_resources as resources
+from clinaudit.priors.importers.attachments import Kind, kind_of, unpacked
+from clinaudit.priors.importers.corpus_writer import PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.fhir_resources import (
-    DELETED,
-    NEXT_PAGE,
-    Binaries,
-    Element,
-    Found,
-    ReferenceIndex,
-    Standing,
-    Versions,
-    Visit,
-    address_of,
-    elements,
-    files_not_read,
-    find_fhir,
-    id_of,
-    iter_resources,
-    text_at,
-    texts,
-    words_of,
-)
+from clinaudit.priors.importers.fhir_resources import Element, Found, Standing, elements, text_at, texts
 
 _OTHER = "other resources"
+_POINTED_AT = ("Patient", "Practitioner", "PractitionerRole", "Organization", "Encounter", "Binary")
+_POINTING = ("DocumentReference", "DiagnosticReport", "Condition")
 _SYSTEMS: dict[str, System] = {
     "http://hl7.org/fhir/sid/icd-10-cm": "icd10",
     "http://hl7.org/fhir/sid/icd-10": "icd10",
@@ -91,8 +68,8 @@ class FhirExport(Export):
 
     def __init__(self, request: ImportRequest) -> None:
         super().__init__(request)
-        self._index = ReferenceIndex()
-        self._versions = Versions()
+        self._index = resources.ReferenceIndex()
+        self._versions = resources.Versions()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
         #: Address of a document that another replaces, perhaps by its identifier -> the key of that one.
@@ -107,43 +84,36 @@ class FhirExport(Export):
         self._current: set[tuple[str | None, ...]] = set()
         #: By patient: conditions that were used, which may stand before the patient's notes.
         self._conditions: Counter[str] = Counter()
-        self._pointed_at: dict[str, Callable[[Element, str], bool | None]] = {
-            "Patient": self._add_patient,
-            "Practitioner": self._add_practitioner,
-            "PractitionerRole": self._add_role,
-            "Organization": self._add_organization,
-            "Encounter": self._add_encounter,
-            "Binary": self._add_binary,
-        }
-        self._pointing: dict[str, Callable[[Element, str], bool]] = {
-            "DocumentReference": self._add_note,
-            "DiagnosticReport": self._add_note,
-            "Condition": self._add_condition,
-        }
 
     def _find(self) -> dict[str, DataFile]:
-        return {file.name: file for file in find_fhir(self.request.source)}
+        return {file.name: file for file in resources.find_fhir(self.request.source)}
 
     def _read(self) -> None:
         ledger = self.reader.ledger
-        ledger.expect("Patient")
+        ledger.seen("Patient", 0)
         again = []
-        with closing(Binaries(self.writer.directory)) as self._binaries:
+        with closing(resources.Binaries(self.writer.directory)) as self._binaries:
             for file in self.files.values():
-                kinds = {self._read_first(found) for found in iter_resources(file, self.reader.tracker())}
-                if kinds <= {NEXT_PAGE}:
+                kinds = {self._read_first(found) for found in resources.iter_resources(file, self.reader.tracker())}
+                if kinds <= {resources.NEXT_PAGE}:
                     ledger.left_aside["files without FHIR resources, such as a log or a manifest"] += 1
-                if not kinds.isdisjoint(self._pointing):
+                if not kinds.isdisjoint(_POINTING):
                     again.append(file)
             replaced = {self._index.key(address): key for address, key in self._replaced.items()}
             self._replaced = {old: new for old, new in replaced.items() if old is not None and old != new}
             for file in again:
-                for found in iter_resources(file):
-                    if found.kind in self._pointing:
+                for found in resources.iter_resources(file):
+                    if found.kind in _POINTING:
+                        whose = None
+                        with suppress(RecordError):
+                            subject = self._index.key(_subject(found.resource)) or ""
+                            # A number that nobody or several have may be anybody's.
+                            somebody = subject if subject and "?" not in subject else None
+                            whose = self._index.patients.get(subject, somebody)
                         ledger.seen(found.kind)
-                        ledger.take(found.kind, [found.place], found, self._read_pointing, [self._whose(found)])
+                        ledger.take(found.kind, [found.place], found, self._read_pointing, [whose])
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
-        ledger.left_aside.update(files_not_read(self.request.source, read))
+        ledger.left_aside.update(resources.files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
         if without_notes:
             ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
@@ -151,28 +121,28 @@ class FhirExport(Export):
     def _read_first(self, found: Found) -> str:
         """Read what others point at, and note the version of what points at them; return the type of resource."""
         kind, ledger = found.kind, self.reader.ledger
-        if kind == NEXT_PAGE:
+        if kind == resources.NEXT_PAGE:
             ledger.left_aside["Bundles with a link to a next page: it must be a file of the export, too"] += 1
             return kind
-        if kind == DELETED:
+        if kind == resources.DELETED:
             key = self._index.key(found.full_url) or ""
             self._deleted.add(key)
-            if key.partition("/")[0] not in self._pointing:
+            if key.partition("/")[0] not in _POINTING:
                 ledger.left_aside["deletions of what is no document and no condition: not followed"] += 1
             return kind
-        if kind in self._pointing:
+        if kind in _POINTING:
             with suppress(RecordError):  # it is rejected when it is read
                 self._note_version(found)
             return kind
-        table = kind if kind in self._pointed_at or kind == "OperationOutcome" else _OTHER
+        table = kind if kind in _POINTED_AT or kind == "OperationOutcome" else _OTHER
         ledger.seen(table)
-        ledger.take(table, [found.place], found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
+        ledger.take(table, [found.place], found, self._read_pointed_at if kind in _POINTED_AT else lambda _: False)
         if kind == "OperationOutcome":
             ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
         return kind
 
     def _note_version(self, found: Found) -> None:
-        key = f"{found.kind}/{id_of(found)}"
+        key = f"{found.kind}/{resources.id_of(found)}"
         if self._versions.add(key, found) in ("newest", "newer"):
             self._index.add(key, found)
             status = text_at(found.resource, "status")
@@ -185,7 +155,7 @@ class FhirExport(Export):
                     self._subjects[key] = _subject(found.resource)
 
     def _read_pointed_at(self, found: Found) -> bool:
-        key = f"{found.kind}/{id_of(found)}"
+        key = f"{found.kind}/{resources.id_of(found)}"
         try:
             standing = self._versions.add(key, found)
         except RecordError:
@@ -195,7 +165,7 @@ class FhirExport(Export):
         if not self._is_read(standing):
             return False
         self._index.add(key, found)
-        is_used = self._pointed_at[found.kind](found.resource, key) is not False
+        is_used = self._add_pointed_at(found.kind, found.resource, key)
         return is_used and standing == "newest"  # the version before it was counted
 
     def _is_read(self, standing: Standing) -> bool:
@@ -205,7 +175,7 @@ class FhirExport(Export):
         return standing in ("newest", "newer")
 
     def _read_pointing(self, found: Found) -> bool:
-        identifier = id_of(found)
+        identifier = resources.id_of(found)
         key = f"{found.kind}/{identifier}"
         if key in self._deleted:
             self.reader.ledger.left_aside["documents and conditions that the export says were deleted"] += 1
@@ -216,73 +186,82 @@ class FhirExport(Export):
         for part in elements(found.resource, "contained"):
             kind, own = text_at(part, "resourceType") or "", text_at(part, "id")
             # A patient who is contained has no id of their own.
-            if own is not None and kind in self._pointed_at and kind != "Patient":
+            if own is not None and kind in _POINTED_AT and kind != "Patient":
                 self._index.contained[f"#{own}"] = f"{kind}/{identifier}#{own}"
-                self._pointed_at[kind](part, f"{kind}/{identifier}#{own}")
-        return self._pointing[found.kind](found.resource, key)
+                self._add_pointed_at(kind, part, f"{kind}/{identifier}#{own}")
+        return self._add_condition(found.resource) if found.kind == "Condition" else self._add_note(found.resource, key)
 
     # What others point at ---------------------------------------------------------------------------------------------
+
+    def _add_pointed_at(self, kind: str, one: Element, key: str) -> bool:
+        """Take what a resource says of patients, people, places and visits; returns False where it says nothing."""
+        name: str | None
+        match kind:
+            case "Patient":
+                self._add_patient(one, key)
+            case "Binary":
+                return self._add_binary(one, key)
+            case "Encounter":
+                name, place = text_at(one, "serviceProvider.display"), text_at(one, "serviceProvider.reference")
+                start, subject = text_at(one, "period.start", "actualPeriod.start"), _subject(one)
+                # Thousands of visits share them.
+                shared = (text and sys.intern(text) for text in (name, None if name else place, subject))
+                self._index.visits[key] = resources.Visit(start, *shared)
+            case "PractitionerRole":
+                name = text_at(one, "practitioner.display")
+                practitioner = self._index.key(text_at(one, "practitioner.reference"))
+                if name is not None:
+                    self._index.names[key] = name
+                elif practitioner is not None:
+                    self._index.roles[key] = practitioner
+            case _:
+                name = text_at(one, "name") if kind == "Organization" else None
+                names = elements(one, "name") if kind == "Practitioner" else []
+                if (named := next(filter(_words_of_name, names), None)) is not None:
+                    name = text_at(named, "text") or " ".join((*texts(named, "prefix"), _words_of_name(named)))
+                if name is None:
+                    return False
+                self._index.names[key] = name
+        return True
 
     def _add_patient(self, patient: Element, key: str) -> None:
         sex, born = text_at(patient, "gender"), text_at(patient, "birthDate")
         if sex is not None and sex not in _SEXES:
             raise RecordError("Patient.gender is not as FHIR R4 defines it")
-        marital = elements(patient, "maritalStatus")
+        marital, order = elements(patient, "maritalStatus"), {"official": 0, "usual": 1, None: 2}
+        names = [one for one in elements(patient, "name") if text_at(one, "use") in order and _words_of_name(one)]
+        name = min(names, key=lambda one: order[text_at(one, "use")], default=None)
+        try:
+            # The year where the day or month is not given.
+            partial = _PARTIAL_DATE.fullmatch(born or "")
+            birth = int(partial[1]) if partial else None if born is None else date.fromisoformat(born)
+        except ValueError:
+            raise RecordError("Patient.birthDate is not as FHIR R4 defines it") from None
+        races = (one for one in elements(patient, "extension") if one.get("url") == _RACE)
+        of_races = (part for one in races for part in elements(one, "extension") if part.get("url") == "text")
         record = PatientRecord(
             patient_id=key.removeprefix("Patient/"),
             sex=None if sex == "unknown" else sex,
-            name=_name(elements(patient, "name")),
-            dob=_birth(born),
-            race=_race(elements(patient, "extension")),
-            marital_status=words_of(marital[0]) if marital else None,
+            name=None if name is None else _words_of_name(name),
+            dob=birth,
+            race=next((text_at(part, "valueString") for part in of_races), None),
+            marital_status=resources.words_of(marital[0]) if marital else None,
         )
         if "replaced-by" in texts(patient, "link.type"):
             self.reader.ledger.left_aside["links to the record that replaces a patient's: both are patients here"] += 1
         self.writer.set_patient(record)
         self._index.patients[key] = record.patient_id
 
-    def _add_practitioner(self, practitioner: Element, key: str) -> bool:
-        named = next((name for name in elements(practitioner, "name") if _words_of_name(name)), None)
-        if named is not None:
-            self._index.names[key] = text_at(named, "text") or " ".join(
-                (*texts(named, "prefix"), _words_of_name(named))
-            )
-        return named is not None
-
-    def _add_role(self, role: Element, key: str) -> None:
-        name = text_at(role, "practitioner.display")
-        practitioner = self._index.key(text_at(role, "practitioner.reference"))
-        if name is not None:
-            self._index.names[key] = name
-        elif practitioner is not None:
-            self._index.roles[key] = practitioner
-
-    def _add_organization(self, organization: Element, key: str) -> bool:
-        name = text_at(organization, "name")
-        if name is not None:
-            self._index.names[key] = name
-        return name is not None
-
-    def _add_encounter(self, encounter: Element, key: str) -> None:
-        name, place = text_at(encounter, "serviceProvider.display"), text_at(encounter, "serviceProvider.reference")
-        start, subject = text_at(encounter, "period.start", "actualPeriod.start"), _subject(encounter)
-        self._index.visits[key] = Visit(
-            start,
-            None if name is None else sys.intern(name),
-            None if name or place is None else sys.intern(place),
-            None if subject is None else sys.intern(subject),
-        )
-
     def _add_binary(self, binary: Element, key: str) -> bool:
         content_type = text_at(binary, "contentType")
         try:
-            content = unpacked(decode_base64(text_at(binary, "data") or ""))
+            content = unpacked(attached.decode_base64(text_at(binary, "data") or ""))
         except RecordError:
             if kind_of(b"", content_type) is not None:
                 raise
             content = b""  # of a type that is not read
         # What is no text is not kept; of the rest, what points at it may know the type better.
-        self._binaries.add(key, b"" if content.startswith(NO_TEXT) else content, content_type)
+        self._binaries.add(key, b"" if content.startswith(attached.NO_TEXT) else content, content_type)
         return kind_of(content, content_type) is not None
 
     # What points at them ----------------------------------------------------------------------------------------------
@@ -333,23 +312,26 @@ class FhirExport(Export):
         )
         if authors and provider is None:
             ledger.left_blank["provider: its name is not in the export"] += 1
-        self.writer.add_note(
-            NotesRow(
-                patient_id=patient,
-                note_id=key,
-                text=text,
-                visit=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
-                provider=provider,
-                practice=practice or self._index.place(visit),
-                note_type=words_of(meaning[0]) if meaning else None,
-            )
-        )
+        # Of several dates the first that is given to the day.
+        dates = [text for text in (text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)) if text]
+        full = next((text for text in dates if len(text) >= len("2024-01-31")), None)
+        if dates and full is None:
+            ledger.left_blank["visit date: without its month or day"] += 1
+        note = {
+            "patient_id": patient,
+            "note_id": key,
+            "text": text,
+            "provider": provider,
+            "practice": practice or self._index.place(visit),
+            "note_type": resources.words_of(meaning[0]) if meaning else None,
+        }
+        self.writer.add_note(note, read_as("the visit date", parse_date, full))
         self._documents[digest] = kind
         return True
 
     def _is_replaced(self, document: Element, key: str) -> bool:
         for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
-            by = self._replaced.get(address_of("DocumentReference", identifier), key)
+            by = self._replaced.get(resources.address_of("DocumentReference", identifier), key)
             if by != key:
                 self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
@@ -367,14 +349,7 @@ class FhirExport(Export):
             newer = self._replaced.get(newer)
         return len(seen) > 1
 
-    def _whose(self, found: Found) -> str | None:
-        """Return whose a resource is; a number that nobody or several have may be anybody's."""
-        with suppress(RecordError):
-            subject = self._index.key(_subject(found.resource)) or ""
-            return self._index.patients.get(subject, subject if subject and "?" not in subject else None)
-        return None
-
-    def _add_condition(self, condition: Element, _key: str) -> bool:
+    def _add_condition(self, condition: Element) -> bool:
         patient = self._patient_of(condition)
         status = set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
@@ -390,13 +365,6 @@ class FhirExport(Export):
         self._conditions[patient] += 1
         return True
 
-    def _date(self, *candidates: str | None) -> tuple[date, time] | None:
-        given = [text for text in candidates if text]
-        full = next((text for text in given if len(text) >= len("2024-01-31")), None)
-        if given and full is None:
-            self.reader.ledger.left_blank["visit date: without its month or day"] += 1
-        return read_as("the visit date", parse_date, full)
-
     def _text(self, attachments: Sequence[Element], kind_of_resource: str) -> str:
         """Return the text of a document: of its attachments that can be read, each text once, in their order."""
         if not attachments:
@@ -406,7 +374,7 @@ class FhirExport(Export):
         for attachment in attachments:
             try:
                 content, content_type = self._content(attachment)
-                text = text_of(content, content_type)
+                text = attached.text_of(content, content_type)
                 if not text.strip():
                     raise RecordError("the text is blank")
             except RecordError as error:
@@ -427,9 +395,14 @@ class FhirExport(Export):
     def _content(self, attachment: Element) -> tuple[bytes, str | None]:
         content_type, data, url = (text_at(attachment, name) for name in ("contentType", "data", "url"))
         if data is not None:
-            packed = decode_base64(data)
+            packed = attached.decode_base64(data)
             content = unpacked(packed)
-            _check_whole(attachment, data.encode(), packed, content)
+            forms = (data.encode(), packed, content)
+            size, digest = attachment.get("size"), text_at(attachment, "hash")
+            is_short = isinstance(size, int) and size > max(map(len, forms))
+            digests = (base64.b64encode(hashlib.sha1(form, usedforsecurity=False).digest()).decode() for form in forms)
+            if is_short or (digest is not None and digest not in digests):
+                raise RecordError("an attachment is cut off: its size or hash is that of another content")
             return content, content_type
         if url is None:
             raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
@@ -451,8 +424,8 @@ class FhirExport(Export):
             return None  # longer than the name of any file, or with a sign that none has
         if not is_beside:
             return None
-        if path.stat().st_size > MAX_ATTACHMENT_BYTES:
-            raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
+        if path.stat().st_size > attached.MAX_ATTACHMENT_BYTES:
+            raise RecordError(f"an attachment has more than {attached.MAX_ATTACHMENT_BYTES >> 20} MiB")
         self._files_beside.add(path)
         return unpacked(path.read_bytes()), None
 
@@ -498,13 +471,9 @@ def _says(text: str, other: str) -> bool:
 def _is_nearly(text: str, other: str) -> bool:
     """Whether two texts share most words, or differ in nothing but signs and blanks."""
     words, others = (re.findall(r"\w+", one.casefold()) for one in (text, other))
-    shared = (Counter(words) & Counter(others)).total()
-    return (
-        shared >= _SAME_TEXT_SHARE * max(len(words), len(others))
-        or "".join(words) == "".join(others)
-        or _is_run(words, others)
-        or _is_run(others, words)
-    )
+    share = (Counter(words) & Counter(others)).total() / max(len(words), len(others), 1)
+    is_part = _is_run(words, others) or _is_run(others, words)
+    return share >= _SAME_TEXT_SHARE or "".join(words) == "".join(others) or is_part
 
 
 def _is_run(part: Sequence[str], words: Sequence[str]) -> bool:
@@ -518,15 +487,6 @@ def _words_with_signs(text: str) -> list[str]:
     return [word.replace(" ", "") for word in _WORD_WITH_SIGNS.findall(bare)]
 
 
-def _check_whole(attachment: Element, *forms: bytes) -> None:
-    """Raise `RecordError` where the size and hash of an attachment fit none of the forms in which it stands."""
-    size, digest = attachment.get("size"), text_at(attachment, "hash")
-    is_short = isinstance(size, int) and size > max(map(len, forms))
-    digests = (base64.b64encode(hashlib.sha1(form, usedforsecurity=False).digest()).decode() for form in forms)
-    if is_short or (digest is not None and digest not in digests):
-        raise RecordError("an attachment is cut off: its size or hash is that of another content")
-
-
 def _replaces(document: Element) -> list[str]:
     """Return addresses of the documents that one replaces; R5 writes the code as a concept."""
     others = [
@@ -538,7 +498,7 @@ def _replaces(document: Element) -> list[str]:
     by_number = [one for other in others for one in elements(other, "target.identifier")]
     return [
         *(address for other in others for address in texts(other, "target.reference")),
-        *(address_of("DocumentReference", one) for one in by_number),
+        *(resources.address_of("DocumentReference", one) for one in by_number),
     ]
 
 
@@ -550,31 +510,9 @@ def _occasion(document: Element) -> tuple[str | None, ...]:
 
 def _subject(resource: Element) -> str | None:
     """Return what points at the patient of a resource: a reference, or else an identifier."""
-    by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
+    by_number = [resources.address_of("Patient", one) for one in elements(resource, "subject.identifier")]
     return text_at(resource, "subject.reference") or next(iter(by_number), None)
 
 
 def _words_of_name(name: Element) -> str:
     return text_at(name, "text") or " ".join((*texts(name, "given"), *texts(name, "family")))
-
-
-def _name(names: Sequence[Element]) -> str | None:
-    order = {"official": 0, "usual": 1, None: 2}
-    current = [name for name in names if text_at(name, "use") in order and _words_of_name(name)]
-    return _words_of_name(min(current, key=lambda name: order[text_at(name, "use")])) if current else None
-
-
-def _birth(text: str | None) -> date | int | None:
-    """Return the date of birth, or the year where the day or month is not given."""
-    if text is None:
-        return None
-    match = _PARTIAL_DATE.fullmatch(text)
-    try:
-        return int(match[1]) if match else date.fromisoformat(text)
-    except ValueError:
-        raise RecordError("Patient.birthDate is not as FHIR R4 defines it") from None
-
-
-def _race(extensions: Sequence[Element]) -> str | None:
-    parts = (part for one in extensions if one.get("url") == _RACE for part in elements(one, "extension"))
-    return next((text_at(part, "valueString") for part in parts if part.get("url") == "text"), None)

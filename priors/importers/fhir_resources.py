@@ -22,19 +22,8 @@ from typing import Any, Literal, NamedTuple
 import ijson
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import (
-    MAX_LINE_BYTES,
-    PACKED,
-    Compression,
-    DataFile,
-    Format,
-    find_given_file,
-    iter_bytes,
-    iter_lines,
-    printable,
-    stat_input,
-    unreadable,
-)
+from clinaudit.priors.corpus import files
+from clinaudit.priors.corpus.files import PACKED, Compression, DataFile, Format, printable
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.corpus_writer import Place, RecordError
 from clinaudit.priors.importers.tables import located
@@ -76,11 +65,11 @@ def find_fhir(source: Path) -> list[DataFile]:
     """
     shown = printable(str(source))
     try:
-        stat_input(source, shown)
+        files.stat_input(source, shown)
     except BadInputError as error:
         raise BadInputError(f"{shown} {error.message}; give the folder or the file of the export") from None
     if not source.is_dir():
-        return [find_given_file(source, "the export", _ENDINGS)]
+        return [files.find_given_file(source, "the export", _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
     found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
     ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
@@ -89,10 +78,10 @@ def find_fhir(source: Path) -> list[DataFile]:
     bundles = [path for path in paths if path.name.lower().endswith(_BUNDLE)]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
     named = [(path, names.get(path, printable(str(path.relative_to(source))))) for path in paths]
-    files = [find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]
-    if not files:
+    found_files = [files.find_given_file(path, "the file", _ENDINGS, name=name) for path, name in named]
+    if not found_files:
         raise BadInputError(f"{shown} holds no FHIR export: no file ends in {', '.join(_ENDINGS)}")
-    return files
+    return found_files
 
 
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
@@ -113,7 +102,7 @@ def _files_below(source: Path) -> list[Path]:
     """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
 
     def stop(error: OSError) -> None:
-        raise unreadable(printable(str(source)), error)
+        raise files.unreadable(printable(str(source)), error)
 
     walked = os.walk(source, onerror=stop) if source.is_dir() else ()
     found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
@@ -171,7 +160,7 @@ def _no_resource(place: Place) -> BadInputError:
 
 
 def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tuple[Place, object]]:
-    for number, line in enumerate(iter_lines(file, at=at), start=1):
+    for number, line in enumerate(files.iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
         try:
@@ -194,10 +183,10 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[F
     def watched() -> Iterator[bytes]:
         nonlocal bytes_in_entry, has_next_page
         end = b""  # of the block before, in which a link may begin
-        for place, block in enumerate(iter_bytes(file, at=at)):
+        for place, block in enumerate(files.iter_bytes(file, at=at)):
             bytes_in_entry += len(block)
-            if bytes_in_entry > MAX_LINE_BYTES:
-                raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes")
+            if bytes_in_entry > files.MAX_LINE_BYTES:
+                raise BadInputError(f"entry {number + 1}: has more than {files.MAX_LINE_BYTES} bytes")
             has_next_page |= _NEXT_LINK.search(end + block) is not None
             end = block[-100:]
             yield block if place else block.removeprefix(codecs.BOM_UTF8)
@@ -214,7 +203,7 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[F
         yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
         try:
-            content = parse_json(b"".join(iter_bytes(file)).decode("utf-8-sig"))
+            content = parse_json(b"".join(files.iter_bytes(file)).decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise BadInputError(
                 "is no JSON that can be read: nested too deeply, a key given twice, or no UTF-8"
@@ -245,17 +234,14 @@ def _at(resource: Element, path: str, last: type) -> list[Any]:
     found: list[Any] = [resource]
     names = path.split(".")
     for place, name in enumerate(names, start=1):
-        found = [deeper for one in found for deeper in _listed(one.get(name))]
+        values = (one.get(name) for one in found)
+        listed = (value if isinstance(value, list) else [value] for value in values)
+        found = [one for value in listed for one in value if one is not None]
         if not all(isinstance(one, dict if place < len(names) else last) for one in found):
             # Never what it holds.
             kind = resource.get("resourceType")
             raise RecordError(f"{f'{kind}.' if kind else ''}{path} is not as FHIR R4 defines it")
     return found
-
-
-def _listed(value: object) -> list[Any]:
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if one is not None]
 
 
 def words_of(concept: Element) -> str | None:
@@ -284,15 +270,6 @@ class _Version(NamedTuple):
     number: int | None
     digest: bytes
 
-    def is_newer_than(self, other: "_Version") -> bool:
-        """Whether it is; raises `RecordError` where nothing says so."""
-        for mine, its in ((self.updated, other.updated), (self.number, other.number)):
-            if mine is not None and its is not None and mine != its and self.full_url == other.full_url:
-                return mine > its  # type: ignore[operator]
-        raise RecordError(
-            "another version of it is in the export, and meta.lastUpdated and meta.versionId do not say which is newer"
-        )
-
 
 class Versions:
     """The newest version of each resource, by key."""
@@ -313,14 +290,16 @@ class Versions:
         self._several.add(key)
         if known.digest == version.digest:
             return "alike"
-        try:
-            is_newer = version.is_newer_than(known)
-        except RecordError:
-            self._unclear.add(key)
-            raise
-        if is_newer:
-            self._newest[key] = version
-        return "newer" if is_newer else "older"
+        for mine, its in ((version.updated, known.updated), (version.number, known.number)):
+            if mine is not None and its is not None and mine != its and version.full_url == known.full_url:
+                is_newer = mine > its  # type: ignore[operator]
+                if is_newer:
+                    self._newest[key] = version
+                return "newer" if is_newer else "older"
+        self._unclear.add(key)
+        raise RecordError(
+            "another version of it is in the export, and meta.lastUpdated and meta.versionId do not say which is newer"
+        )
 
     def full_url(self, key: str) -> str | None:
         """Return the address that a resource has on its server, None where the export does not give it."""

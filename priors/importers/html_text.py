@@ -50,11 +50,13 @@ _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "lowercase": str.lower,
     "capitalize": lambda text: re.sub(r"(?<![\w'’])\w", lambda letter: letter[0].upper(), text),
 }
+_UNSEEN_INPUTS: Final = ("hidden", "password", "submit", "button", "reset", "image", "file")
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 #: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
 _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
+_UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
@@ -161,14 +163,13 @@ class _Look:
 
 def _is_raised(style: Mapping[str, str]) -> bool:
     """Whether text stands above the line: `super`, a length, small text at the top, or moved up."""
-    align, size = style.get("vertical-align", ""), _SMALL.fullmatch(style.get("font-size", ""))
-    moved_up = style.get("top", "").startswith("-") or re.match(r"0*\.?0*[1-9]", style.get("bottom", ""))
-    return bool(
-        align == "super"
-        or re.match(r"\+?0*\.?0*[1-9]", align)
-        or (align in ("top", "text-top") and size)
-        or style.get("font-variant-position") == "super"
-        or (style.get("position") == "relative" and moved_up)
+    align, is_small = style.get("vertical-align", ""), _SMALL.fullmatch(style.get("font-size", "")) is not None
+    moved_up = style.get("top", "").startswith("-") or _UPWARD.match(style.get("bottom", ""))
+    return (
+        "super" in (align, style.get("font-variant-position"))
+        or _UPWARD.match(align) is not None
+        or (align in ("top", "text-top") and is_small)
+        or (style.get("position") == "relative" and bool(moved_up))
     )
 
 
@@ -184,26 +185,26 @@ class _List:
     def next_sign(self, item: "HtmlElement", style: str) -> str:
         number = self.number = _whole(item.get("value"), self.number)
         self.number += self.step
-        if style == "none":
-            return ""
-        return f"{_numeral(number, style)}. " if self.is_ordered or style in _LIST_TYPES.values() else "* "
+        if style == "none" or not (self.is_ordered or style in _LIST_TYPES.values()):
+            return "" if style == "none" else "* "
+        numeral = str(number)
+        if style.endswith(("alpha", "latin")) and number > 0:
+            numeral = ""
+            while number:
+                number, place = divmod(number - 1, 26)
+                numeral = chr(ord("a") + place) + numeral
+        elif style.endswith("roman") and 0 < number < 4000:
+            figures = zip(f"{number:04}", _ROMAN_PLACES, strict=True)
+            numeral = "".join(_ROMAN[int(figure)].translate(str.maketrans("ivx", place)) for figure, place in figures)
+        return f"{numeral.upper() if style.startswith('upper') else numeral}. "
 
 
 def _whole(text: str | None, default: int) -> int:
     return int(text) if text is not None and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else default
 
 
-def _numeral(number: int, style: str) -> str:
-    numeral = str(number)
-    if style.endswith(("alpha", "latin")) and number > 0:
-        numeral = ""
-        while number:
-            number, place = divmod(number - 1, 26)
-            numeral = chr(ord("a") + place) + numeral
-    elif style.endswith("roman") and 0 < number < 4000:
-        figures = zip(f"{number:04}", _ROMAN_PLACES, strict=True)
-        numeral = "".join(_ROMAN[int(figure)].translate(str.maketrans("ivx", place)) for figure, place in figures)
-    return numeral.upper() if style.startswith("upper") else numeral
+#: Elements with the texts that they show.
+_Cells = list[tuple["HtmlElement", str]]
 
 
 class _Page:
@@ -238,7 +239,10 @@ class _Page:
         if tag == "br":
             self._breaks += 1
         elif tag == "input":
-            self._add(_shown_input(element), look)
+            kind = element.get("type", "text").lower()
+            shown = "" if kind in _UNSEEN_INPUTS else element.get("value", "")
+            is_box = kind in ("checkbox", "radio")
+            self._add(("☒" if "checked" in element.attrib else "☐") if is_box else shown, look)
         elif display in ("table", "inline-table"):
             self._read_table(element, look)
         else:
@@ -247,7 +251,10 @@ class _Page:
             self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
             is_boxes = display.endswith(("flex", "grid"))
-            for child in _shown_options(element) if tag == "select" else element:
+            children = list(element.iter("option") if tag == "select" else element)
+            if tag == "select" and "multiple" not in element.attrib:
+                children = [option for option in children if "selected" in option.attrib][-1:] or children[:1]
+            for child in children:
                 # Flexible boxes and grids lay out each of their elements as a block.
                 gap = int(is_boxes and self._display(child) != "none")
                 self._break(gap)
@@ -352,11 +359,15 @@ class _Page:
                     self._write(text)
         self._break(1)
 
-    def _rows(self, part: "HtmlElement", look: _Look) -> Iterator[list[tuple["HtmlElement", str]]]:
+    def _rows(self, part: "HtmlElement", look: _Look) -> Iterator[_Cells]:
         """Yield the cells of each row of a table or a part of one, and their texts; what stands beside, as a row."""
         if loose := self._loose(part, part.text, look):
             yield loose
-        for child in self._in_order(part):
+        # A head stands before the first row, and a foot at the end.
+        rest = [child for child in part if child.tag not in ("thead", "tfoot")]
+        rows = (at for at, child in enumerate(rest) if self._display(child) in ("table-row", "table-row-group"))
+        first = next(rows, len(rest))
+        for child in [*rest[:first], *part.iterchildren("thead"), *rest[first:], *part.iterchildren("tfoot")]:
             inner, display = self._look(child, look), self._display(child)
             if inner is not None and (display == "table-row-group" or child.tag == "form"):
                 yield from self._rows(child, inner)
@@ -372,15 +383,7 @@ class _Page:
             if loose := self._loose(child, child.tail, look):
                 yield loose
 
-    def _in_order(self, part: "HtmlElement") -> list["HtmlElement"]:
-        """Return what stands in a table, its head before its first row and its foot at the end."""
-        heads, feet = ([child for child in part if child.tag == tag] for tag in ("thead", "tfoot"))
-        rest = [child for child in part if child.tag not in ("thead", "tfoot")]
-        rows = (at for at, child in enumerate(rest) if self._display(child) in ("table-row", "table-row-group"))
-        first = next(rows, len(rest))
-        return [*rest[:first], *heads, *rest[first:], *feet]
-
-    def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> list[tuple["HtmlElement", str]]:
+    def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> _Cells:
         """Return text that stands in a table outside of its cells."""
         shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible else ""
         return [(beside, shown)] if shown else []
@@ -392,22 +395,6 @@ class _Page:
 
     def _is_laid_out(self, cell: "HtmlElement", text: str) -> bool:
         """Whether a cell holds a part of a page rather than a value: several lines, or blocks but `p` and `div`."""
-        if self._display(cell) != "table-cell" or not text:
-            return "\n" in text
-        displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag not in ("p", "div"))
-        return "\n" in text or any(display not in (*_INLINE, "none") for display in displays)
-
-
-def _shown_input(element: "HtmlElement") -> str:
-    kind = element.get("type", "text").lower()
-    if kind in ("checkbox", "radio"):
-        return "☒" if "checked" in element.attrib else "☐"
-    return (
-        "" if kind in ("hidden", "password", "submit", "button", "reset", "image", "file") else element.get("value", "")
-    )
-
-
-def _shown_options(select: "HtmlElement") -> list["HtmlElement"]:
-    options = list(select.iter("option"))
-    chosen = [option for option in options if "selected" in option.attrib]
-    return options if "multiple" in select.attrib else chosen[-1:] or options[:1]
+        is_value = text and self._display(cell) == "table-cell"
+        inner = (one for one in cell.iterdescendants() if one.tag not in ("p", "div")) if is_value else ()
+        return "\n" in text or any(self._display(one) not in (*_INLINE, "none") for one in inner)

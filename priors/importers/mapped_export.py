@@ -22,7 +22,7 @@ from clinaudit.priors.corpus.cells import parse_date, parse_sex
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.codes import Vocabulary
-from clinaudit.priors.importers.corpus_writer import ImportLedger, NotesRow, PatientRecord, RecordError, read_as
+from clinaudit.priors.importers.corpus_writer import ImportLedger, PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
@@ -65,17 +65,13 @@ class MappedExport(Export):
 
     def _columns_of_tables(self) -> dict[str, Columns]:
         notes, patients, codes = self._map["notes"], self._map["patients"], self._map["codes"]
+        of_patients = (*patients["columns"].values(), *patients.get("birth", ()), *patients.get("age_in_year", ()))
+        of_codes = [codes[name] for name in ("patient_id", "code", "system", "source_code") if name in codes]
         columns = {
-            self.patient_table: self._needed(
-                (*patients["columns"].values(), *patients.get("birth", ()), *patients.get("age_in_year", ()))
-            ),
+            self.patient_table: self._needed(of_patients),
             **dict.fromkeys(notes["tables"], self._needed(notes["columns"].values(), exact=notes["columns"]["text"])),
-            self.code_table: self._needed(
-                [codes["patient_id"], *codes.get("concepts", ())]
-                + [codes[name] for name in ("code", "system", "source_code") if name in codes]
-            ),
+            self.code_table: replace(self._needed([*of_codes, *codes.get("concepts", ())]), whose=codes["patient_id"]),
         }
-        columns[self.code_table] = replace(columns[self.code_table], whose=codes["patient_id"])
         for name, lookup in self._map["lookups"].items():
             moment = [lookup["latest"]] if "latest" in lookup else []
             columns[name] = self._needed([lookup["key"], *lookup["columns"], *moment])
@@ -106,7 +102,13 @@ class MappedExport(Export):
 
     def _read(self) -> None:
         for name, lookup in self._map["lookups"].items():
-            wanted = self._keys_of(lookup["of"], lookup["key"]) if "of" in lookup and name in self.files else None
+            wanted: set[str] | None = None
+            if "of" in lookup and name in self.files:
+                # The keys that the rows of a table have; nothing is counted this first time.
+                with closing(ImportLedger(Path(os.devnull))) as ledger:
+                    reader, key = Reader(ledger, lambda _bytes: None), lookup["key"]
+                    rows = reader.rows(lookup["of"], self.files[lookup["of"]], Columns.of("", key))
+                    wanted = {value for _, row in rows if (value := row[key])}
             self._each(name, partial(self._keep, name, lookup, wanted))
         self._each(self.patient_table, self._add_patient)
         used = {lookup for value in self._note.values() for lookup, _ in (*value.candidates, value.through or ("", ""))}
@@ -127,12 +129,6 @@ class MappedExport(Export):
             whose = self._columns[table].whose
             for place, row in self.reader.rows(table, self.files[table], self._columns[table]):
                 self.reader.ledger.take(table, [place], row, read, [row[whose] if whose else None])
-
-    def _keys_of(self, table: str, key: str) -> set[str]:
-        """Return what the rows of a table have as their key of a lookup; nothing is counted this first time."""
-        with closing(ImportLedger(Path(os.devnull))) as ledger:
-            rows = Reader(ledger, lambda _bytes: None).rows(table, self.files[table], Columns.of("", key))
-            return {value for _, row in rows if (value := row[key])}
 
     def _keep(self, name: str, lookup: Mapping[str, Any], wanted: set[str] | None, row: Row) -> bool:
         values = tuple(row[column.rstrip("?")] for column in lookup["columns"])
@@ -177,15 +173,21 @@ class MappedExport(Export):
         if "birth" in patients:
             values["dob"] = _birth(row, patients["birth"])
         else:
-            values |= _age(row, patients["age_in_year"], grouped_above=patients["grouped_above"])
+            columns = patients["age_in_year"]
+            try:
+                years, in_year = (int(_whole(row[column] or "")) for column in columns)
+            except ValueError:
+                raise RecordError(f"{' or '.join(columns)} is not a whole number") from None
+            # Ages above a bound are one.
+            is_grouped = years > patients["grouped_above"]
+            values |= {"age": "90+"} if is_grouped else {"age_in_year": (years, in_year)}
         self.writer.add_patient(PatientRecord(**values))
 
     def _add_note(self, row: Row) -> None:
-        columns = self._map["notes"]["columns"]
-        values: dict[str, Any] = {name: self._value(row, value) for name, value in self._note.items()}
-        ids = {name: required(row, columns[name]) for name in ("patient_id", "note_id")}
-        visit = read_as("the visit date", parse_date, values.pop("visit_date"))
-        self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or "", "visit": visit}))
+        note = {name: self._value(row, value) for name, value in self._note.items()}
+        for name in ("patient_id", "note_id"):
+            required(row, self._map["notes"]["columns"][name])
+        self.writer.add_note(note, read_as("the visit date", parse_date, note["visit_date"]))
 
     def _add_code(self, row: Row) -> bool:
         codes = self._map["codes"]
@@ -223,16 +225,6 @@ def _birth(row: Row, columns: Iterable[str]) -> date | int | None:
         return born if month and day else year
     except (ValueError, OverflowError):
         raise RecordError("year, month and day of birth are no date") from None
-
-
-def _age(row: Row, columns: Iterable[str], *, grouped_above: int) -> dict[str, Any]:
-    """Return the age in a calendar year, of which ages above a bound are one."""
-    age, year = (row[column] for column in columns)
-    try:
-        years, in_year = int(_whole(age or "")), int(_whole(year or ""))
-    except ValueError:
-        raise RecordError(f"{' or '.join(columns)} is not a whole number") from None
-    return {"age": "90+"} if years > grouped_above else {"age_in_year": (years, in_year)}
 
 
 def _whole(text: str) -> str:

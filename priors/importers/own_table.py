@@ -17,64 +17,61 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import (
-    parse_age,
-    parse_birth,
-    parse_date,
-    parse_sex,
-    parse_split,
-)
+from clinaudit.priors.corpus.cells import parse_age, parse_birth, parse_date, parse_sex, parse_split
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
 from clinaudit.priors.corpus.records import Layout, read_rows
-from clinaudit.priors.importers import System
+from clinaudit.priors.importers import System, corpus_writer
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import (
-    PATIENT_COLUMNS,
-    Meaning,
-    NotesRow,
-    PatientRecord,
-    Place,
-    RecordError,
-    read_as,
-)
+from clinaudit.priors.importers.corpus_writer import Meaning, PatientRecord, Place, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
 
-def _date_format(form: str) -> str:
-    has_parts = all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j")))
-    return _said(form, None if has_parts else "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y")
+def _must(holds: Callable[[Any], bool], said: str) -> Callable[[Any], Any]:
+    """Return what refuses a value of which something does not hold, with what is said then."""
+
+    def checked(value: Any) -> Any:
+        if not holds(value):
+            raise PydanticCustomError(SAID, "{problem}", {"problem": said})
+        return value
+
+    return checked
 
 
-def _birth_format(form: str) -> str:
-    return _said(form, "%y cannot tell 1925 from 2025; export years of four digits" if "%y" in form else None)
-
-
-def _said(value: str, problem: str | None) -> str:
-    if problem is not None:
-        raise PydanticCustomError(SAID, "{problem}", {"problem": problem})
-    return value
-
-
-def _delimiter(mark: str) -> str:
-    is_one = len(mark) == 1 and mark not in '"\r\n'
-    return _said(mark, None if is_one else 'must be one character, such as ";" or "\\t"')
-
-
-def _encoding(name: str) -> str:
-    known = 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16'
-    return _said(name, None if _is_line_encoding(name) else known)
-
-
-def _one_column(name: object) -> object:
-    joined = "a text is needed; join several into one in the export, as the training texts had them"
-    return _said("", joined) if isinstance(name, list) else name
+def _is_line_encoding(name: str) -> bool:
+    """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
+    try:
+        plain = 'a,"\n'
+        return (
+            codecs.lookup(name)._is_text_encoding
+            and plain.encode(name) == plain.encode("ascii")
+            # Not every codec can tell a byte that it does not know.
+            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
+        )
+    except (LookupError, ValueError):
+        return False
 
 
 _Text = Annotated[str, Field(min_length=1)]
+_DateFormat = Annotated[
+    _Text,
+    AfterValidator(
+        _must(
+            lambda form: all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j"))),
+            "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y",
+        )
+    ),
+]
+_four_digits = _must(lambda form: "%y" not in form, "%y cannot tell 1925 from 2025; export years of four digits")
+_one_column = _must(
+    lambda name: not isinstance(name, list),
+    "a text is needed; join several into one in the export, as the training texts had them",
+)
+_one_mark = _must(lambda mark: len(mark) == 1 and mark not in '"\r\n', 'must be one character, such as ";" or "\\t"')
+_known_encoding = _must(_is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16')
 
 
 class _Columns(TomlTable):
@@ -103,8 +100,8 @@ class _Columns(TomlTable):
 class _Formats(TomlTable):
     """Format of a date by column of the corpus; without one a date is ISO 8601."""
 
-    visit_date: Annotated[_Text, AfterValidator(_date_format)] | None = None
-    dob: Annotated[_Text, AfterValidator(_date_format), AfterValidator(_birth_format)] | None = None
+    visit_date: _DateFormat | None = None
+    dob: Annotated[_DateFormat, AfterValidator(_four_digits)] | None = None
 
 
 class _Codes(TomlTable):
@@ -124,8 +121,8 @@ class _ColumnMap(TomlTable):
     #: Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
-    delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
-    encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
+    delimiter: Annotated[str, AfterValidator(_one_mark)] | None = None
+    encoding: Annotated[str, AfterValidator(_known_encoding)] = "utf-8"
     #: Whether a text that is RTF or HTML is read as what it shows.
     plain_text: bool = False
     #: Excel alone.
@@ -154,24 +151,8 @@ def read_column_map(path: Path) -> _ColumnMap:
     return table
 
 
-def _is_line_encoding(name: str) -> bool:
-    """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
-    try:
-        plain = 'a,"\n'
-        return (
-            codecs.lookup(name)._is_text_encoding
-            and plain.encode(name) == plain.encode("ascii")
-            # Not every codec can tell a byte that it does not know.
-            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
-        )
-    except (LookupError, ValueError):
-        return False
-
-
 _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
-#: Facts that do not change from visit to visit: two values mean two patients under one id.
-_FIXED = ("sex", "dob")
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile("(?:note|text|document|report)(?:id|key|no|nr|num|number)")
@@ -379,25 +360,21 @@ class OwnTable(Export):
         if patient_id is None:
             raise RecordError("patient_id is blank")
         visit = self._date("visit_date", values["visit_date"], parse_date)
-        facts = {name: values[name] for name in PATIENT_COLUMNS}
+        facts = {name: values[name] for name in corpus_writer.PATIENT_COLUMNS}
         facts |= {"dob": self._date("dob", values["dob"], parse_birth), "sex": read_as("sex", parse_sex, values["sex"])}
         read_as("age", parse_age, values["age"])
-        diagnoses, systems = self._read_codes(row)
+        coded, codes, diagnoses = self._map.diagnoses, list[str](), frozenset[str]()
+        if coded is not None:
+            codes = [code for code in (row[coded.codes] or "").split(coded.separator) if code.strip()]
+            diagnoses = diagnoses.union(*(self.labels.book.meaning(coded.system, code) for code in codes))
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
         day = date.min if visit is None else visit[0]
         # The note is refused before the patient is changed by its row.
         self.writer.set_patient(self._merged(before, PatientRecord(patient_id=patient_id, **facts), day))
         try:
-            self.writer.add_note(
-                NotesRow(
-                    patient_id=patient_id,
-                    note_id=values["note_id"] or f"row-{note.number}",
-                    text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
-                    visit=visit,
-                    **{name: values[name] for name in ("provider", "practice", "note_type")},
-                )
-            )
+            said = plain_text_of(values["text"] or "") if self._map.plain_text else values["text"]
+            self.writer.add_note({**values, "note_id": values["note_id"] or f"row-{note.number}", "text": said}, visit)
         except RecordError:
             if before is None:
                 del self.writer.patients[patient_id]
@@ -407,8 +384,8 @@ class OwnTable(Export):
         self._as_of[patient_id] = max(day, self._as_of.get(patient_id, day))
         if split is not None:
             self._splits[patient_id] = split
-        if systems:
-            self.labels.add(patient_id, diagnoses, systems)
+        if coded and codes:
+            self.labels.add(patient_id, diagnoses, (coded.system,))
 
     def _date(self, name: str, text: str | None, parse: Callable[[str], Meaning]) -> Meaning | None:
         """Return what a date means to a corpus, by its format where the map gives one."""
@@ -434,23 +411,15 @@ class OwnTable(Export):
             raise RecordError("split differs from an earlier row of the same patient")
         return split
 
-    def _read_codes(self, row: Row) -> tuple[frozenset[str], tuple[System, ...]]:
-        coded = self._map.diagnoses
-        cell = None if coded is None else row[coded.codes]
-        if coded is None or cell is None:
-            return frozenset(), ()
-        codes = [code for code in cell.split(coded.separator) if code.strip()]
-        meanings = (self.labels.book.meaning(coded.system, code) for code in codes)
-        return frozenset().union(*meanings), (coded.system,) if codes else ()
-
     def _merged(self, before: PatientRecord | None, now: PatientRecord, day: date) -> PatientRecord:
         """Return what is known of a patient: facts that may change are those of the latest row that gives them."""
         if before is None:
             return now
-        for name in _FIXED:
+        # Of these two values mean two patients under one id.
+        for name in ("sex", "dob"):
             if len({getattr(before, name), getattr(now, name)} - {None}) > 1:
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
         first, second = (now, before) if later else (before, now)
-        blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
+        blank = [name for name in corpus_writer.PATIENT_COLUMNS if getattr(first, name) is None]
         return replace(first, **{name: getattr(second, name) for name in blank})

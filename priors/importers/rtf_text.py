@@ -9,8 +9,9 @@ import codecs
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final
+
+from striprtf.striprtf import charset_map, destinations
 
 from clinaudit.priors.importers.corpus_writer import RecordError
 
@@ -46,18 +47,14 @@ def shown_signs(text: str, font: str) -> str:
     Characters beyond one byte are themselves. Raises `RecordError` for a sign that is not known.
     """
     signs = _SIGNS.get(font.lower(), {})
-    shown = []
+    shown = ""
     for char in text:
         code = ord(char) - (_PRIVATE if _PRIVATE <= ord(char) < _PRIVATE + 256 else 0)
-        if code >= 256 or char in "\t\r\n\xa0":
-            shown.append(char)
-        elif code in signs:
-            shown.append(signs[code])
-        elif char == " ":
-            shown.append(char)
-        else:
+        sign = char if code >= 256 or char in "\t\r\n\xa0" else signs.get(code, char if char == " " else None)
+        if sign is None:
             raise RecordError("an attachment has a sign of a symbol font (Wingdings and the like) that is not known")
-    return "".join(shown)
+        shown += sign
+    return shown
 
 
 _RAISED: Final = str.maketrans("0123456789+-−–‑=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁻⁼⁽⁾ⁿ")
@@ -92,19 +89,17 @@ _WORDS: Final = {
 #: A hyphen that shows only where a line breaks is nothing.
 _SYMBOLS: Final = {b"\r": "\n", b"\n": "\n", b"{": "{", b"}": "}", b"\\": "\\", b"~": " ", b"_": "-"}
 _CODE_PAGES: Final = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
-#: Groups that striprtf leaves out and Word shows: the numbers of lists, and what an embedded object looks like.
-_SHOWN_GROUPS: Final = frozenset({"pntext", "object", "result"})
+#: Groups that are no text. Word shows three that striprtf leaves out: numbers of lists, and how an object looks.
+_NO_TEXT_GROUPS: Final = frozenset(destinations) - {"pntext", "object", "result"}
+#: Words that turn something on, or with a 0 off.
+_SWITCHES: Final = {
+    "v": "is_hidden", "deleted": "is_deleted", "mvf": "is_deleted", "super": "is_raised", "up": "is_raised",
+    "caps": "is_capitals", "scaps": "is_capitals", "ls": "is_in_list",
+}  # fmt: skip
 _SYMBOL_CHARSET: Final = 2
 #: Tables within tables; deeper ones are read as if they stood at this depth.
 _MOST_TABLES: Final = 16
 _SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
-
-
-@cache
-def _destinations() -> frozenset[str]:
-    from striprtf.striprtf import destinations
-
-    return frozenset(destinations) - _SHOWN_GROUPS
 
 
 @dataclass(slots=True)
@@ -212,7 +207,10 @@ class _Reader:
                 self._flush()
                 self._outer.append(replace(self._state))
             elif token["brace"] == b"}" and self._outer:
-                self._close_group()
+                self._flush()
+                if self._fields and self._fields[-1].depth == len(self._outer):
+                    self._end_field(self._fields.pop())
+                self._state = self._outer.pop()
                 if not self._outer and ended is None:
                     ended = len(self._pieces)
             elif token["symbol"] is not None:
@@ -226,12 +224,6 @@ class _Reader:
         if self._has_lists and not self._has_numbers:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
-
-    def _close_group(self) -> None:
-        self._flush()
-        if self._fields and self._fields[-1].depth == len(self._outer):
-            self._end_field(self._fields.pop())
-        self._state = self._outer.pop()
 
     def _end_field(self, ended: _Field) -> None:
         """Write what a field shows that is computed: a sign by its number."""
@@ -269,7 +261,7 @@ class _Reader:
 
     def _take_word(self, word: str, number: int | None, at: int) -> int:
         """Take a control word that ends at `at`; return where what it counts ends."""
-        state, is_on = self._state, number != 0
+        state = self._state
         self._flush()
         match word:
             case "u":
@@ -293,16 +285,10 @@ class _Reader:
                 self._code_page = _code_page(number)
             case "ansi" | "mac" | "pc" | "pca":
                 self._code_page = _CODE_PAGES[word]
-            case "v":
-                state.is_hidden = is_on
-            case "deleted" | "mvf":
-                state.is_deleted = is_on
-            case "super" | "up":
-                state.is_raised = is_on
+            case _ if word in _SWITCHES:
+                setattr(state, _SWITCHES[word], number != 0)
             case "sub" | "nosupersub" | "dn":
                 state.is_raised = False
-            case "caps" | "scaps":
-                state.is_capitals = is_on
             case "plain":
                 state.is_hidden = state.is_deleted = state.is_raised = state.is_capitals = False
                 state.font = None
@@ -316,8 +302,6 @@ class _Reader:
                 self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
             case "field":
                 self._fields.append(_Field(len(self._outer), len(self._pieces)))
-            case "ls":
-                state.is_in_list = is_on
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
                 self._outer[-1].is_in_list = True
             case "mmath" if self._outer and self._outer[-1].is_shown:
@@ -329,7 +313,7 @@ class _Reader:
                 state.is_skipped = word != "fonttbl"
             case _ if word in _WORDS:
                 self._write(_WORDS[word])
-            case _ if word in _destinations():
+            case _ if word in _NO_TEXT_GROUPS:
                 state.is_skipped = True
         return at
 
@@ -350,16 +334,12 @@ class _Reader:
         """Decode the bytes that stand in one font, and write what they show."""
         if self._bytes:
             font = self._font()
-            codec = "latin-1" if font.is_symbol else font.code_page or self._codec(font.charset)
+            # 1 is "the default", which is the document's.
+            named = None if font.charset in (None, 1) else charset_map.get(font.charset)
+            codec = "latin-1" if font.is_symbol else font.code_page or named or self._code_page
             text = self._bytes.decode("ascii" if self._bytes.isascii() else codec)
             self._bytes.clear()
             self._write(text)
-
-    def _codec(self, charset: int | None) -> str:
-        from striprtf.striprtf import charset_map
-
-        # 1 is "the default", which is the document's.
-        return self._code_page if charset in (None, 1) else str(charset_map.get(charset, self._code_page))
 
     def _write(self, text: str) -> None:
         self._flush()

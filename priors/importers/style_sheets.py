@@ -83,7 +83,11 @@ def computed_styles(tree: "HtmlElement") -> Styles:
 
     #: Whether it is important, and how specific its selector is: what counts more comes later.
     found: list[tuple[tuple[bool, tuple[int, ...]], list[HtmlElement], Mapping[str, str]]] = []
-    sheets = [sheet for sheet in tree.iter("style") if _is_css(sheet) and _applies("media", sheet.get("media", ""))]
+    sheets = [
+        sheet
+        for sheet in tree.iter("style")
+        if sheet.get("type", "").strip().lower() in ("", "text/css") and _applies("media", sheet.get("media", ""))
+    ]
     #: Elements that may have no text before or after them after all.
     doubted: set[tuple[HtmlElement, str]] = set()
     rules = [rule for sheet in sheets for rule in _rules("".join(sheet.itertext()))]
@@ -126,10 +130,6 @@ def computed_styles(tree: "HtmlElement") -> Styles:
 
 #: The properties that matter, the important ones apart.
 _Said = list[tuple[bool, dict[str, str]]]
-
-
-def _is_css(sheet: "HtmlElement") -> bool:
-    return sheet.get("type", "").strip().lower() in ("", "text/css")
 
 
 def _rules(sheet: str) -> Iterator[tuple[str, str, bool | None]]:

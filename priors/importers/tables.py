@@ -7,32 +7,16 @@ them; the text of a note as it stands.
 import math
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import (
-    ABBREVIATED,
-    FORMULA_ERROR,
-    FORMULA_TEXT,
-    NO_IDENTIFIER,
-    NOTHING_WRITTEN,
-    SHORTENED,
-    is_misread,
-    without_marks,
-)
-from clinaudit.priors.corpus.files import (
-    FILE_ENDINGS,
-    DataFile,
-    find_given_file,
-    is_named_for,
-    printable,
-    stat_input,
-    unreadable,
-)
+from clinaudit.priors.corpus import cells
+from clinaudit.priors.corpus import files as on_disk
+from clinaudit.priors.corpus.files import DataFile, printable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers.corpus_writer import ImportLedger, Place, RecordError
@@ -86,12 +70,11 @@ class Reader:
     def __init__(self, ledger: ImportLedger, advance: Callable[[int], None], *, blank: Collection[str] = ()) -> None:
         self.ledger = ledger
         #: Words for nothing, of cells and of identifiers.
-        self._words, self._id_words = NOTHING_WRITTEN.union(blank), NO_IDENTIFIER.union(blank)
+        self._words, self._id_words = cells.NOTHING_WRITTEN.union(blank), cells.NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
         #: Rows that could not be read, and those of them with too few cells.
-        self.refused = 0
-        self.short = 0
+        self.refused = self.short = 0
         self._advance = advance
         #: By table: texts that were read by a wrong encoding before they were written.
         self._misread: Counter[str] = Counter()
@@ -104,30 +87,35 @@ class Reader:
         The ledger must be told what becomes of each. Rows that cannot be read are rejected. Raises `BadInputError`,
         with file and row, on what cannot be read on.
         """
-        self.ledger.expect(table)
+        self.ledger.seen(table, 0)
         header = Header(columns.wanted, required=columns.required, keys=columns.keys)
         self.found = header.found
         unit = "sheet row" if file.format == "xlsx" else "row"
         with located(file, has_map=bool(columns.keys)):
             for number, record in read_rows(file, header, columns.layout, at=self.tracker()):
-                place = Place(file.name, unit, number)
+                place, whose = Place(file.name, unit, number), None
                 if isinstance(record, Fault):
                     if record.is_last:
                         raise BadInputError(f"{unit} {number}: {record.what}")
                     self.short += record.is_short
-                    self._refuse(table, place, f"{record.column} {record.what}".strip())
-                elif record:
+                    reason = f"{record.column} {record.what}".strip()
+                elif not record:
+                    continue
+                else:
                     try:
                         row = self._cells(table, record, columns)
                     except RecordError as error:
-                        whose = None
+                        reason = str(error)
                         with suppress(RecordError, KeyError):
                             own = {columns.whose: record[columns.whose]}
                             whose = self._cells(table, own, columns)[columns.whose]
-                        self._refuse(table, place, str(error), whose)
                     else:
                         self.ledger.seen(table)
                         yield place, row
+                        continue
+                self.refused += 1
+                self.ledger.seen(table)
+                self.ledger.reject(table, place, reason, [whose])
             if file.format == "csv" and self._texts[table, True] > 1 and not self._texts[table, False]:
                 raise BadInputError(
                     "all texts stand in quotes that are no quotes of CSV: write cells in double quotes, without a "
@@ -145,11 +133,6 @@ class Reader:
             written = {column: name for name, column in header.read_as.items()}
             others = [written.get(name, name) for name in columns.optional if name in header.found]
             self.ledger.columns_not_read = (*header.unread, *others)
-
-    def _refuse(self, table: str, place: Place, reason: str, whose: str | None = None) -> None:
-        self.refused += 1
-        self.ledger.seen(table)
-        self.ledger.reject(table, place, reason, [whose])
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -169,24 +152,25 @@ class Reader:
         Databases pad texts of a fixed length, also ids, and programs write a word where there is nothing. The ledger
         counts what was taken off, and which words were read as nothing.
         """
-        cells: dict[str, str | None] = dict.fromkeys(columns.wanted)
+        found: dict[str, str | None] = dict.fromkeys(columns.wanted)
+        has_map = bool(columns.keys)
         for name, value in record.items():
-            if columns.keys and name not in columns.keys:
+            if has_map and name not in columns.keys:
                 with suppress(RecordError):
                     bare = _as_text(name, value).strip()
-                    cells[name] = None if not bare or bare in self._words else bare
+                    found[name] = None if not bare or bare in self._words else bare
                 continue
             text = _as_text(name, value)
             bare = text.strip()
             # Excel writes the error of a formula to a CSV, too.
-            if columns.keys and FORMULA_ERROR.fullmatch(bare) and bare not in self._words:
+            if has_map and cells.FORMULA_ERROR.fullmatch(bare) and bare not in self._words:
                 raise RecordError(f"{name} holds {bare}, an error of Excel")
             if name in columns.exact:
-                cells[name] = text or None
-                self._misread[table] += is_misread(text)
+                found[name] = text or None
+                self._misread[table] += cells.is_misread(text)
                 self._texts[table, _QUOTED.fullmatch(text) is not None] += bool(bare)
                 continue
-            if quoted := FORMULA_TEXT.fullmatch(bare):
+            if quoted := cells.FORMULA_TEXT.fullmatch(bare):
                 bare = quoted[1].strip()
             if not bare:
                 continue
@@ -194,23 +178,17 @@ class Reader:
                 self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
                 continue
             if name in columns.ids:
-                bare = _identifier(name, bare, has_map=bool(columns.keys))
-            cells[name] = bare
+                # Those of a public format are whole numbers, to which data frames add a fraction where some are blank.
+                if not has_map and bare.endswith(".0") and bare[:-2].isdigit() and len(bare) < _MOST_DIGITS:
+                    bare = bare[:-2]
+                elif cells.ABBREVIATED.fullmatch(bare):
+                    raise RecordError(f"{name} {cells.SHORTENED}")
+                else:
+                    bare = cells.without_marks(bare)
+            found[name] = bare
             if bare != text:
                 self.ledger.trimmed[f"{name} of {table}"] += 1
-        return cells
-
-
-def _identifier(name: str, bare: str, *, has_map: bool) -> str:
-    """Return an identifier without marks; raises `RecordError` where a program shortened it.
-
-    Those of a public format are whole numbers, to which data frames add a fraction where some cells are blank.
-    """
-    if not has_map and bare.endswith(".0") and bare[:-2].isdigit() and len(bare) < _MOST_DIGITS:
-        return bare[:-2]
-    if ABBREVIATED.fullmatch(bare):
-        raise RecordError(f"{name} {SHORTENED}")
-    return without_marks(bare)
+        return found
 
 
 def _as_text(name: str, value: object) -> str:
@@ -220,12 +198,8 @@ def _as_text(name: str, value: object) -> str:
             return ""
         case Fault():
             raise RecordError(f"{name} {value.what}")
-        case bool():
-            pass
         case str():
             return value
-        case int():
-            return str(value)
         case float() if math.isnan(value):
             return ""
         case float() if abs(value) >= _MOST_EXACT:
@@ -233,9 +207,9 @@ def _as_text(name: str, value: object) -> str:
                 f"{name} is a number of more digits than its type holds, of which the last are lost; keep it as text "
                 "in the export"
             )
-        case float():
-            # A column of whole numbers with gaps, as data frames write it.
-            return str(int(value)) if value.is_integer() else str(value)
+        case int() | float() if not isinstance(value, bool):
+            # A column of whole numbers with gaps, as data frames write it, has 7.0.
+            return str(int(value)) if value == int(value) else str(value)
     raise RecordError(f"{name} is neither text nor a number")
 
 
@@ -267,29 +241,30 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     """
     shown = printable(str(source))
     try:
-        stat_input(source, shown)
+        on_disk.stat_input(source, shown)
     except BadInputError as error:
         raise BadInputError(f"{shown} {error.message}; give the folder of the export") from None
     if not source.is_dir():
         raise BadInputError(f"{shown} is not a folder; give the folder of the export")
-    found: dict[str, list[Path]] = {}
+    found: defaultdict[str, list[Path]] = defaultdict(list)
     #: Names for messages of what is not read; of files in a folder that of the folder, since theirs may be patients'.
-    others: dict[str, set[str]] = {}
+    others: defaultdict[str, set[str]] = defaultdict(set)
     for path in _files_below(source, shown):
-        place = path.relative_to(source)
-        table = next((name for name in names if path.name.lower() in {name + ending for ending in FILE_ENDINGS}), None)
+        place, file_name = path.relative_to(source), path.name.lower()
+        table = next((name for name in names if file_name in {name + ending for ending in on_disk.FILE_ENDINGS}), None)
         if table is not None:
-            found.setdefault(table, []).append(path)
+            found[table].append(path)
             continue
         for name in names:
-            if is_named_for(path.name, name):
-                others.setdefault(name, set()).add(printable(str(place)))
-            elif path.name.lower().endswith(tuple(FILE_ENDINGS)):
+            if on_disk.is_named_for(path.name, name):
+                others[name].add(printable(str(place)))
+            elif file_name.endswith(tuple(on_disk.FILE_ENDINGS)):
                 above = [one for one in place.parents if one.name.lower().partition(".")[0] == name]
-                others.setdefault(name, set()).update(f"files in {printable(str(one))}" for one in above[:1])
+                if above:
+                    others[name].add(f"files in {printable(str(above[0]))}")
     files = {}
-    for name in sorted(found.keys() | {name for name, places in others.items() if places}):
-        paths, unread = found.get(name, []), sorted(others.get(name, ()))
+    for name in sorted(found.keys() | others.keys()):
+        paths, unread = found[name], sorted(others[name])
         if len(paths) > 1 or unread:
             listed = ", ".join([*sorted(printable(str(path.relative_to(source))) for path in paths), *unread])
             more = "more than one file" if paths or len(unread) > 1 else "a file that is not read"
@@ -297,13 +272,13 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
                 f"the table {name} is given by {more}: {listed}; leave one under SOURCE that holds all its rows, named "
                 f"{name}.csv (.csv.gz, .csv.zst, .jsonl, .parquet)"
             )
-        files[name] = find_given_file(paths[0], "the table", name=printable(str(paths[0].relative_to(source))))
+        files[name] = on_disk.find_given_file(paths[0], "the table", name=printable(str(paths[0].relative_to(source))))
     return files
 
 
 def _files_below(source: Path, shown: str) -> Iterator[Path]:
     def stop(error: OSError) -> None:
-        raise unreadable(shown, error)
+        raise on_disk.unreadable(shown, error)
 
     for folder, folders, names in os.walk(source, followlinks=True, onerror=stop):
         here = Path(folder)

@@ -79,10 +79,15 @@ def find_header_uses(text: str) -> HeaderUse:
             # What nothing follows heads nothing: a signature.
             if span.end >= end:
                 continue
-            if header in known_words().headers or (
-                _is_heading(text[slice(*span)], style) and not _RESULT.match(text, span.end)
-            ):
-                places.setdefault(header, {}).setdefault(style, span.start)
+            if header not in known_words().headers:
+                # Words that no profile knows head a text where they are few, no sentence, and as the style has them.
+                words = text[slice(*span)]
+                parts = words.strip(" \t#*_[]:-–—•·▪◦").split()
+                is_short = 0 < len(parts) <= _MOST_WORDS and not words.rstrip().endswith(".") and "," not in words
+                is_title = style != "title_case" or all(part[0].isupper() or len(part) <= _SHORT for part in parts)
+                if not (is_short and is_title) or _PERSON.match(words) or _RESULT.match(text, span.end):
+                    continue
+            places.setdefault(header, {}).setdefault(style, span.start)
     known = {header: frozenset(styles) for header, styles in places.items() if header in anchors}
     stage = _stage(known.items(), notes=1)
     within = {header: styles & {*stage} for header, styles in known.items() if styles & {*stage}}
@@ -104,18 +109,9 @@ def find_header_uses(text: str) -> HeaderUse:
     return HeaderUse(places, min(starts))
 
 
-def _is_heading(words: str, style: str) -> bool:
-    """Whether words that no profile knows may head a text: few, no sentence, capitalized where that is the style."""
-    if _PERSON.match(words):
-        return False
-    parts = words.strip(" \t#*_[]:-–—•·▪◦").split()
-    is_short = 0 < len(parts) <= _MOST_WORDS and not words.rstrip().endswith(".") and "," not in words
-    return is_short and (style != "title_case" or all(part[0].isupper() or len(part) <= _SHORT for part in parts))
-
-
 def _stage(known: Iterable[tuple[str, frozenset[str]]], *, notes: int) -> tuple[str, ...]:
     """Return the styles that explain the known headers of notes: those that set them off, and one that others need."""
-    held = [(header, styles) for header, styles in known]
+    held = list(known)
     set_off = sum(not styles.isdisjoint(_SET_OFF) for _, styles in held)
     for style in _UNMARKED:
         beside = [header for header, styles in held if style in styles and styles.isdisjoint(_SET_OFF)]
@@ -184,7 +180,13 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
             accepted[header] = found
         else:
             doubtful[header] = found
-    order = _mean_places(below, styles)
+    # Where each header first stands in its notes, in characters.
+    places: dict[str, list[int]] = {}
+    for note in below:
+        for header, by_style in note.items():
+            if at := [at for style, at in by_style.items() if style in styles]:
+                places.setdefault(header, []).append(min(at))
+    order = {header: sum(found) / len(found) for header, found in places.items()}
     return ChosenHeaders(
         styles,
         {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))},
@@ -223,13 +225,3 @@ def _choose_styles(
 
 def _count(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> Counter[str]:
     return Counter(header for note in below for header, places in note.items() if not places.keys().isdisjoint(styles))
-
-
-def _mean_places(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> dict[str, float]:
-    """Return where each header first stands in its notes, on average, in characters."""
-    places: dict[str, list[int]] = {}
-    for note in below:
-        for header, by_style in note.items():
-            if at := [at for style, at in by_style.items() if style in styles]:
-                places.setdefault(header, []).append(min(at))
-    return {header: sum(found) / len(found) for header, found in places.items()}

@@ -12,15 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
-from clinaudit.templates.dates import (
-    NAMED_FORMATS,
-    other_order,
-    read_as_written,
-    read_date,
-    without_birth,
-)
+from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_as_written, read_date, without_birth
 from clinaudit.templates.header_styles import BANNER_FACTS, LABEL_END, bare
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.profile import PROFILES_PATH
@@ -114,9 +107,12 @@ def known_words() -> _KnownWords:
                 facts.setdefault(bare(header), fact)
     headers: dict[str, _KnownHeader] = {}
     for document in documents:
-        for header, section, is_leaf in _headers(document):
-            if header not in labels:
-                headers.setdefault(header, _KnownHeader(section, is_leaf, facts.get(header)))
+        for section in document["sections"]:
+            for key in ("headers", "aliases", "leaves"):
+                for header in map(bare, section.get(key, [])):
+                    if header not in labels:
+                        known = _KnownHeader(section["name"], key == "leaves", facts.get(header))
+                        headers.setdefault(header, known)
     for header, name in _FURTHER.items():
         headers.setdefault(header, _KnownHeader(name, is_leaf=False, fact=None))
     return _KnownWords(
@@ -136,10 +132,7 @@ def known_words() -> _KnownWords:
 
 def fact_of_label(label: str) -> str | None:
     """Return the fact that a label's words name, or None."""
-    exact = known_words().labels.get(label)
-    if exact is not None:
-        return exact
-    return _told(label, _TELLING)
+    return known_words().labels.get(label) or _told(label, _TELLING)
 
 
 def fact_of_header(header: str) -> str | None:
@@ -151,14 +144,6 @@ def fact_of_header(header: str) -> str | None:
 def _told(name: str, facts: Iterable[tuple[str, Iterable[str]]]) -> str | None:
     words = f" {' '.join(name.replace(chr(39), ' ').replace('/', ' ').split())} "
     return next((fact for fact, telling in facts if any(f" {word} " in words for word in telling)), None)
-
-
-def _headers(document: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    found: list[tuple[str, str, bool]] = []
-    for section in document["sections"]:
-        found += [(bare(name), section["name"], False) for name in [*section["headers"], *section.get("aliases", [])]]
-        found += [(bare(name), section["name"], True) for name in section.get("leaves", [])]
-    return found
 
 
 #: Every format that a proposal may name; those that differ in the order of day and month alone stand for each other.

@@ -11,21 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from clinaudit.templates.header_styles import FACTS, Pattern
-from clinaudit.templates.learning import MOST, LearningSample, enough, share
+from clinaudit.templates.learning import MOST, LearningSample, enough, labels, share
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
-from clinaudit.templates.learning.labels import (
-    DATES,
-    LabelledValue,
-    LabelUse,
-    assign_facts,
-    choose_formats,
-    fact_of_header,
-    find_labels,
-    fits,
-    known_words,
-    same,
-    shape_of,
-)
+from clinaudit.templates.learning.labels import DATES, LabelledValue, LabelUse, fact_of_header, known_words
 
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
@@ -108,7 +96,10 @@ class Proposal:
         sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
         for header, found in self.headers.patients.items():
             if header not in known_words().ambiguous:
-                name, is_leaf = _section_of(header, fact_of.get(header))
+                known, fact = known_words().headers.get(header), fact_of.get(header)
+                name, is_leaf = (header.title(), False) if known is None else (known.section, known.is_leaf)
+                if fact in _SECTIONS and (known is None or fact != "medications"):
+                    name, is_leaf = _SECTIONS[fact], False
                 sections.setdefault(name, ({}, {}))[is_leaf][header] = found
         return tuple(
             # A section of leaves alone would have no header to open it.
@@ -137,15 +128,27 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
     if chosen is None:
         return None
     banners = [note.text[:end] for note, end in zip(notes, ends, strict=True)]
-    labels = find_labels(banners, least=least)
-    uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
-    chosen = _without_names(chosen, notes, {use.label for use in uses})
+    of_notes = labels.find_labels(banners, least=least)
+    uses = [
+        use
+        for use in labels.assign_facts(notes, of_notes)
+        if use.patients >= least and use.label not in chosen.patients
+    ]
+    # Lines that a table says are somebody's name, or a place's, are no headers, nor are doubtful ones that are labels.
+    names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
+    no_headers = names.union(use.label for use in uses)
+    doubtful = [item for item in chosen.doubtful.items() if item[0] not in no_headers]
+    chosen = replace(
+        chosen,
+        patients={header: found for header, found in chosen.patients.items() if header not in names},
+        doubtful=dict(sorted(doubtful, key=lambda item: (-item[1], item[0]))),
+    )
     # Body systems alone open no section.
     if chosen.patients.keys() <= known_words().ambiguous:
         return None
     by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
     patterns, by_pattern = _patterns(notes, banners, by_label, least=least)
-    formats, certain = _formats(notes, labels, uses, by_pattern)
+    formats, certain = _formats(notes, of_notes, uses, by_pattern)
     return Proposal(
         patients=len(notes),
         headers=chosen,
@@ -155,13 +158,6 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
         date_formats=formats or ("%Y-%m-%d",),
         order_is_certain=certain,
     )
-
-
-def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
-    known = known_words().headers.get(header)
-    if fact in _SECTIONS and (known is None or fact != "medications"):
-        return _SECTIONS[fact], False
-    return (known.section, known.is_leaf) if known is not None else (header.title(), False)
 
 
 def _banner_end(text: str, use: HeaderUse) -> int:
@@ -174,17 +170,6 @@ def _banner_end(text: str, use: HeaderUse) -> int:
         filled += bool(line.strip())
         end += len(line)
     return end
-
-
-def _without_names(chosen: ChosenHeaders, notes: Sequence[LearningSample], labels: Collection[str]) -> ChosenHeaders:
-    """Leave out lines that a table says are somebody's name, or a place's, and doubtful ones that are labels."""
-    names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
-    doubtful = {header: found for header, found in chosen.doubtful.items() if header not in {*names, *labels}}
-    return replace(
-        chosen,
-        patients={header: found for header, found in chosen.patients.items() if header not in names},
-        doubtful=dict(sorted(doubtful.items(), key=lambda item: (-item[1], item[0]))),
-    )
 
 
 def _patterns(
@@ -212,17 +197,13 @@ def _patterns(
         if new < max(least, _PATTERN_SHARE * len(notes)):
             continue
         # An expression that has a word for births needs no other witness.
-        witnesses = () if "dob|" in regex else [_above(text, own) for text, own in zip(texts, places, strict=True)]
+        begins = [next((at for fact, (at, _) in own.items() if fact in DATES), 0) for own in places]
+        above = (text[:at].rpartition("\n")[0] for text, at in zip(texts, begins, strict=True))
+        witnesses = () if "dob|" in regex else [lines.rstrip().rpartition("\n")[2] for lines in above]
         if all(_is_right(fact, held, notes, witnesses) for fact in facts):
             chosen.append(PatternUse(regex, in_whole_note, new))
             found = [of_note | known for of_note, known in zip(held, found, strict=True)]
     return tuple(chosen), found
-
-
-def _above(text: str, places: Mapping[str, tuple[int, int]]) -> str:
-    """Return the line above a date."""
-    at = next((start for fact, (start, _) in places.items() if fact in DATES), 0)
-    return text[:at].rpartition("\n")[0].rstrip().rpartition("\n")[2]
 
 
 def _is_right(
@@ -231,12 +212,12 @@ def _is_right(
     """Whether what was found can be this fact, and is what the tables have where they tell; a birth needs a witness."""
     values = [own[fact] for own in held if fact in own]
     # A heading that stands in all notes is nobody's name.
-    if not values or not (shape_of(values) == fact if fact == "name" else fits(fact, values)):
+    if not values or not (labels.shape_of(values) == fact if fact == "name" else labels.fits(fact, values)):
         return not values
 
     def share(of: str) -> float | None:
         told = [
-            same(of, own[fact], note.known[of])
+            labels.same(of, own[fact], note.known[of])
             for own, note in zip(held, notes, strict=True)
             if fact in own and of in note.known
         ]
@@ -267,20 +248,20 @@ def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int
 
 def _formats(
     notes: Sequence[LearningSample],
-    labels: Sequence[Sequence[LabelledValue]],
+    of_notes: Sequence[Sequence[LabelledValue]],
     uses: Sequence[LabelUse],
     by_pattern: Sequence[Mapping[str, str]],
 ) -> tuple[tuple[str, ...], bool]:
     fact_of = {use.label: use.fact for use in uses if use.fact in DATES}
     values: list[str] = []
     known: dict[str, list[date]] = {}
-    for note, of_note, found in zip(notes, labels, by_pattern, strict=True):
+    for note, of_note, found in zip(notes, of_notes, by_pattern, strict=True):
         held = [(fact, item.value) for item in of_note if (fact := fact_of.get(item.label))]
         for fact, value in [*held, *((fact, found[fact]) for fact in DATES if fact in found)]:
             values.append(value)
             if isinstance(said := note.known.get(fact), date):
                 known.setdefault(value, []).append(said)
-    return choose_formats(values, known)
+    return labels.choose_formats(values, known)
 
 
 _INTRODUCTION = """\
@@ -369,7 +350,8 @@ def _pattern_lines(proposal: Proposal) -> Iterator[str]:
         where = "anywhere in the note" if use.in_whole_note else "in the banner, without a label"
         yield f"\n# Found {where}: {share(use.patients, proposal.patients)}."
         yield "[[patterns]]" + ('\nwhere = "note"' if use.in_whole_note else "")
-        yield f"regex = {_regex(use.regex)}"
+        is_plain = "'''" not in use.regex and not use.regex.endswith("'") and use.regex.isprintable()
+        yield f"regex = '''{use.regex}'''" if is_plain else f"regex = {_text(use.regex)}"
 
 
 def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
@@ -385,8 +367,3 @@ def _list(texts: Iterable[str]) -> str:
 def _text(text: str) -> str:
     # JSON's escapes are those of a basic string of TOML, but for one character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _regex(regex: str) -> str:
-    plain = "'''" not in regex and not regex.endswith("'") and regex.isprintable()
-    return f"'''{regex}'''" if plain else _text(regex)

@@ -7,17 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support import merged_layouts
 from support.corpus_tables import write_tables
-from support.merged_layouts import (
-    MergedNote,
-    column_note,
-    enclosed_note,
-    leader_note,
-    letter_note,
-    merged_notes,
-    spaced_note,
-    table_note,
-)
+from support.merged_layouts import MergedNote, merged_notes
 from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import corpus_of, writer_of
 
@@ -33,14 +25,21 @@ Write = Callable[[random.Random], tuple[str, dict[Fact, str]]]
 #: Sets of layouts, and how many notes of each.
 MERGED: dict[str, dict[str, tuple[Write, int]]] = {
     **{
-        marks: {"spaced": (spaced_note, 40), "enclosed": (partial(enclosed_note, marks=marks), 60)}
+        marks: {
+            "spaced": (merged_layouts.spaced_note, 40),
+            "enclosed": (partial(merged_layouts.enclosed_note, marks=marks), 60),
+        }
         for marks in ("=== {} ===", "<<{}>>", "--- {} ---")
     },
-    "dots": {"leader": (leader_note, 50), "letter": (letter_note, 50), "column": (column_note, 50)},
+    "dots": {
+        "leader": (merged_layouts.leader_note, 50),
+        "letter": (merged_layouts.letter_note, 50),
+        "column": (merged_layouts.column_note, 50),
+    },
     "dots alone": {
-        "leader": (partial(leader_note, has_colon=False), 50),
-        "letter": (letter_note, 50),
-        "column": (column_note, 50),
+        "leader": (partial(merged_layouts.leader_note, has_colon=False), 50),
+        "letter": (merged_layouts.letter_note, 50),
+        "column": (merged_layouts.column_note, 50),
     },
 }
 #: What stands behind no label and in no line of a shipped profile is for the site to place; and beside a sex the age
@@ -87,7 +86,7 @@ def test_each_layout_is_learned_from_its_notes(tmp_path: Path, merged: str, layo
 
 
 def test_a_banner_that_is_a_table_is_said_to_be_open(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", merged_notes(table=(table_note, 40)))
+    corpus = write_corpus(tmp_path / "corpus", merged_notes(table=(merged_layouts.table_note, 40)))
     learned = learn_profile(corpus, tmp_path / "learned.toml")
     assert "No place was found for dob, visit_date, provider, practice; prompts" in learned.preview.replace(
         "name, ", ""
@@ -108,7 +107,7 @@ def openings_of(corpus: Path, learned: LearnedProfile) -> dict[str, Prior]:
 
 def marked_up(form: str) -> Write:
     def write(rng: random.Random) -> tuple[str, dict[Fact, str]]:
-        text, facts = spaced_note(rng)
+        text, facts = merged_layouts.spaced_note(rng)
         lines = text.split("\n")
         if form == "<br>":
             return "<br>".join(lines), facts
@@ -148,7 +147,7 @@ def test_notes_that_are_not_plain_are_named_with_the_option_that_reads_them(
 def test_a_fact_that_the_template_denies_and_most_notes_hold_is_an_error_of_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    corpus = write_corpus(tmp_path / "corpus", merged_notes(spaced=(spaced_note, 30)))
+    corpus = write_corpus(tmp_path / "corpus", merged_notes(spaced=(merged_layouts.spaced_note, 30)))
     out = tmp_path / "ours.toml"
     learn_profile(corpus, out)
     assert run(["check", str(corpus), "--template", str(out), "--quiet"]) == 0

@@ -24,7 +24,7 @@ from support.packed_notes import pack_notes
 from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus import child_readers
-from clinaudit.priors.corpus.child_readers import iter_parquet
+from clinaudit.priors.corpus.child_readers import iter_rows_of_child
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
@@ -170,7 +170,7 @@ def test_parquet_values_come_as_json_has_them_and_others_as_nothing_that_a_colum
         raw=pl.Series([b"x", None]), price=pl.Series([Decimal("1.50"), None]), length=pl.Series([timedelta(1), None])
     )
     frame.write_parquet(path)
-    rows = [row for _, row in iter_parquet(find_file(path, path.name), Header(frame.columns))]
+    rows = [row for _, row in iter_rows_of_child(find_file(path, path.name), Header(frame.columns), None)]
     assert rows == [
         {name: cells[0] for name, cells in values.items()}
         | {"day": "2024-01-05", "raw": {}, "price": {}, "length": {}},
@@ -189,7 +189,7 @@ def test_of_a_parquet_file_that_breaks_off_only_that_is_said(tmp_path: Path) -> 
     path.write_bytes(content)
     read: list[int] = []
     with pytest.raises(BadInputError):
-        read.extend(number for number, _ in iter_parquet(find_file(path, path.name), Header(["text"])))
+        read.extend(number for number, _ in iter_rows_of_child(find_file(path, path.name), Header(["text"]), None))
     assert len(read) > 100  # the damage was met on the way
     with pytest.raises(BadInputError) as caught:
         read_corpus(path)
@@ -199,7 +199,7 @@ def test_of_a_parquet_file_that_breaks_off_only_that_is_said(tmp_path: Path) -> 
 def test_a_parquet_file_that_changes_while_it_is_read_is_a_storage_error(tmp_path: Path) -> None:
     path = tmp_path / "notes.parquet"
     pl.DataFrame(ROWS).write_parquet(path)
-    rows = iter_parquet(find_file(path, path.name), Header(["text"]))
+    rows = iter_rows_of_child(find_file(path, path.name), Header(["text"]), None)
     next(rows)
     os.utime(path, ns=(1, 1))
     with pytest.raises(StorageError, match=r"^notes\.parquet changed while it was read; "):

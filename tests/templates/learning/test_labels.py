@@ -5,14 +5,7 @@ from datetime import date
 import pytest
 
 from clinaudit.templates.learning import LearningSample, enough
-from clinaudit.templates.learning.labels import (
-    assign_facts,
-    choose_formats,
-    find_labels,
-    fits,
-    same,
-    shape_of,
-)
+from clinaudit.templates.learning.labels import assign_facts, choose_formats, find_labels, fits, same, shape_of
 
 NAMES = ("Ada Lund", "Mia Ode", "Ian Silva", "Zoë Weiss", "Tom Novak", "Olu Hill")
 
