@@ -1,7 +1,7 @@
-"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety").
+"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety"), and its digest.
 
-Owns the refusal of models that would run foreign code (pickle weights, `auto_map`), of damaged or missing weights, and
-the model's digest. Reads JSON and safetensors headers only; knows nothing of engines.
+Models that would run foreign code (pickle weights, `auto_map`), and damaged or missing weights are refused. Reads JSON
+and safetensors headers only.
 """
 
 import hashlib
@@ -115,6 +115,20 @@ def inspect_model(path: Path) -> ModelFiles:
     files = [*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
     # Before the digest, which takes a while.
     states = states_of(files)
+    compressed = (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config"))
+    quantized = next((of for of in compressed if isinstance(of, dict)), None)
+    method = quantized and (quantized.get("quant_method") or quantized.get("format") or "unknown method")
+    # Of all layers' keys and values in float32; an upper bound for mixed attention.
+    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
+    kv_bytes = None
+    if type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0:
+        width = width if type(width) is int else hidden // heads
+        kv_bytes = 8 * layers * (kept if type(kept) is int else heads) * width
+    stops = end_of_text_ids(directory)
+    for source in (optional_json(directory, "generation_config.json"), config, text):
+        value = source.get("eos_token_id")
+        stops.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
     return ModelFiles(
         directory=directory,
         config=directory / "config.json",
@@ -125,9 +139,10 @@ def inspect_model(path: Path) -> ModelFiles:
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
-        quantization=_quantization(config, text),
-        stop_token_ids=_stop_token_ids(directory, config, text),
-        kv_bytes_per_token=_kv_bytes_per_token(text),
+        quantization=None if method is None else printable(str(method)),
+        # One beyond the output layer ends nothing, and cannot be barred.
+        stop_token_ids=frozenset(end for end in stops if 0 <= end < text["vocab_size"]),
+        kv_bytes_per_token=kv_bytes,
         ignored=ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
         long_rope_above=long_rope_above(text),
@@ -218,21 +233,16 @@ def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
             f"two sets of weights in {directory}, of which one is left over: remove {_INDEX} if {_SINGLE} is the "
             f"model, else {_SINGLE}"
         )
-    missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
-    _refuse(missing, f"weights named by {index} are missing; download the model again")
+    if missing := [f"missing: {name}" for name in names if not (directory / name).is_file()]:
+        raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
     headers = {directory / name: read_header(directory / name) for name in names}
-    elsewhere = sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]})
-    problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
-    _refuse(problems, f"{index} belongs to other files; download or save the model again")
+    if elsewhere := sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]}):
+        problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
+        raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
     counts = Counter(tensor for of_file in headers.values() for tensor in of_file)
-    twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
-    _refuse(twice, f"weights are in several files named by {index}; save the model again")
+    if twice := [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]:
+        raise BadInputError(f"weights are in several files named by {index}; save the model again", twice)
     return headers
-
-
-def _refuse(problems: list[str], what: str) -> None:
-    if problems:
-        raise BadInputError(what, problems)
 
 
 #: Names of the limit beside `max_position_embeddings`.
@@ -301,31 +311,6 @@ def long_rope_above(text: dict[str, Any]) -> int | None:
         if isinstance(rope, dict) and {rope.get("rope_type"), rope.get("type")} & {"longrope", "su"}:
             return int(rope.get("original_max_position_embeddings") or text.get("original_max_position_embeddings", 0))
     return None
-
-
-def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:
-    ids = end_of_text_ids(directory)
-    for source in (optional_json(directory, "generation_config.json"), config, text):
-        value = source.get("eos_token_id")
-        ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
-    # One beyond the output layer ends nothing, and cannot be barred.
-    return frozenset(end for end in ids if 0 <= end < text["vocab_size"])
-
-
-def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
-    for settings in (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config")):
-        if isinstance(settings, dict):
-            return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
-    return None
-
-
-def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
-    """Return the bytes of all layers' keys and values of one token in float32; an upper bound for mixed attention."""
-    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
-    if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
-        return None
-    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
-    return 8 * layers * (kept if type(kept) is int else heads) * (width if type(width) is int else hidden // heads)
 
 
 def digest_of_listed(files: Mapping[str, str]) -> str:

@@ -51,18 +51,11 @@ def schema_of(name: str) -> "pl.Schema":
     """Return the columns of a table with their types, in their order."""
     import polars as pl
 
-    types = {
-        "text": pl.String(),
-        "texts": pl.List(pl.String()),
-        "ids": pl.List(pl.Int32()),
-        "floats": pl.List(pl.Float32()),
-        "int": pl.Int64(),
-        "float": pl.Float64(),
-        "bool": pl.Boolean(),
-        # Roles with what each says; pieces of a text, each with the reason why it goes.
-        "messages": pl.List(pl.Struct({"role": pl.String(), "content": pl.String()})),
-        "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
-    }
+    types: dict[str, Any] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+    types |= {"texts": pl.List(pl.String), "ids": pl.List(pl.Int32), "floats": pl.List(pl.Float32)}
+    # Roles with what each says; pieces of a text, each with the reason why it goes.
+    types["messages"] = pl.List(pl.Struct({"role": pl.String, "content": pl.String}))
+    types["removals"] = pl.List(pl.Struct({"substring": pl.String, "reason": pl.String}))
     return pl.Schema({column: types[kind] for column, kind in SCHEMAS[name].items()})
 
 

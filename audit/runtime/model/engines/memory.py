@@ -1,8 +1,7 @@
 """The options of loading a model, and whether it can run on this machine: memory, quantized weights. Loads no weights.
 
 The estimate is of weights at the type in which they are loaded, by their files' headers, and the key-value cache; with
-a margin, since activations and the libraries take memory too. As measured, greedy answers depend on no option in
-float32 on a CPU; on a GPU they may, as sums are taken in another order.
+a margin, since activations and the libraries take memory too.
 """
 
 from dataclasses import dataclass, fields
@@ -94,10 +93,7 @@ class Shortage:
 
 
 def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: int, options: EngineOptions) -> None:
-    """Raise `BadInputError`, with numbers, where this machine cannot run the model; nothing is loaded.
-
-    `context_length` is that of the longest request, in tokens.
-    """
+    """Raise `BadInputError` where this machine cannot run the model with requests of so many tokens; loads nothing."""
     on_gpu = count_gpus() > 0
     if model.quantization is not None and not (on_gpu and engine == "vllm"):
         lacks = "vLLM (--engine vllm)" if on_gpu else "a GPU, and this machine has none that torch can use"
