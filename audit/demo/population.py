@@ -17,13 +17,9 @@ from typing import Any, Final, NamedTuple
 from clinaudit.reports.schema.record import ARMS
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("invented.toml").read_text(encoding="utf-8"))
-
-
 #: A table of the file, its keys as attributes: a chronic condition that is none of the six, a reason for a visit, or
 #: the wordings of a sensitive diagnosis. The file says what each key is.
 Table = SimpleNamespace
-
-
 #: Of a note, for `str.format`.
 LAYOUT: Final[str] = _TABLES["layout"]
 CONDITIONS, COMPLAINTS, DIAGNOSES = (
@@ -39,8 +35,6 @@ RACES: Final[Mapping[str, float]] = _TABLES["races"]
 REVIEW_OF_SYSTEMS: Final[Mapping[str, list[str]]] = _TABLES["review_of_systems"]
 #: By style of provider, then by body system.
 EXAMS: Final[list[dict[str, str]]] = _TABLES["exams"]
-
-
 _FEMALE_SHARE = 0.8
 _PREVALENCE = 0.45
 #: Patients of nearly equal covariates among whom a diagnosis is drawn with _PREVALENCE.
@@ -103,8 +97,13 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
     seats = []
     for sex, count in (("female", women), ("male", patients - women)):
         ages = [_age_at((position + rng.random()) / count) for position in range(count)]
-        notes = _draw_note_counts(rng, count)
-        order = sorted(zip(notes, ages, strict=True))
+        # Numbers of notes are dealt to patients in order of age, so that every age gets its share of each.
+        deck = [number for number, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
+        notes: list[int] = []
+        while len(notes) < count:
+            rng.shuffle(deck)
+            notes += deck
+        order = sorted(zip(notes[:count], ages, strict=True))
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
         positives = {}
         for diagnosis in applicable:
@@ -112,8 +111,8 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
             # The one whose covariates lie closest to everybody's.
             positives[diagnosis] = min(draws, key=lambda drawn: _imbalance(drawn, order))
         seats += [
-            _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
-            for index, (notes, age) in enumerate(order)
+            _Seat(sex, age, number, frozenset(d for d in applicable if index in positives[d]))
+            for index, (number, age) in enumerate(order)
         ]
     return seats
 
@@ -126,16 +125,6 @@ def _age_at(quantile: float) -> int:
             return low + int((quantile - below) / share * (high - low + 1))
         low, below = high + 1, below + share
     return _AGE_BANDS[-1][0]
-
-
-def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
-    """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
-    deck = [count for count, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
-    dealt: list[int] = []
-    while len(dealt) < patients:
-        rng.shuffle(deck)
-        dealt += deck
-    return dealt[:patients]
 
 
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:

@@ -27,10 +27,8 @@ MAX_NGRAM: Final = 10_000
 
 def option(default: Any, help_text: str, *, metavar: str | None = None, shown: str | None = None) -> Any:
     """Declare an option; `shown` is what its help says of a default that the field does not hold."""
-    extra: dict[str, JsonValue] = {
-        name: value for name, value in (("metavar", metavar), ("shown", shown)) if value is not None
-    }
-    return Field(default, description=help_text, json_schema_extra=extra)
+    extra: dict[str, JsonValue] = {} if metavar is None else {"metavar": metavar}
+    return Field(default, description=help_text, json_schema_extra=extra | ({} if shown is None else {"shown": shown}))
 
 
 def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
@@ -218,16 +216,10 @@ _NOT_IN_FILE: Final = {"model", "corpus", "out", "progress", "quiet"}
 _SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
 #: Instead of pydantic's words, which are Python's.
 _WORDS: Final = {
-    "extra_forbidden": "no such option",
-    "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "string_type": "must be text",
-    "tuple_type": "must be a list of texts",
-    "mapping_type": "must be a table",
-    "dict_type": "must be a table",
-    "is_instance_of": "must be a path",
-}
+    "extra_forbidden": "no such option", "bool_type": "must be true or false", "int_type": "must be a whole number",
+    "float_type": "must be a number", "string_type": "must be text", "tuple_type": "must be a list of texts",
+    "mapping_type": "must be a table", "dict_type": "must be a table", "is_instance_of": "must be a path",
+}  # fmt: skip
 
 
 def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
@@ -242,7 +234,20 @@ def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> Au
 
 def _read_file(path: Path) -> dict[str, Any]:
     document = read_toml_file(path, role="the configuration")
-    values = {key.replace("-", "_"): _from_toml(key, written, path) for key, written in document.items()}
+    values: dict[str, Any] = {}
+    for key, value in document.items():
+        name = key.replace("-", "_")
+        field = AuditSettings.model_fields.get(name)
+        if type(value) is datetime.date:
+            # TOML has dates of its own.
+            values[name] = value.isoformat()
+        elif isinstance(value, list):
+            values[name] = tuple(value)
+        elif field is not None and field.annotation == Path | None and isinstance(value, str):
+            # Relative to the file's directory.
+            values[name] = Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
+        else:
+            values[name] = value
     needed = {"model": "", "corpus": Path(), "out": Path()}
     problems = [f"{name.replace('_', '-')}: no such option" for name in _NOT_IN_FILE & set(values)]
     try:
@@ -259,19 +264,6 @@ def _read_file(path: Path) -> dict[str, Any]:
         problems.sort(key=lambda problem: places.get(problem.partition(":")[0], len(places)))
         raise BadInputError(f"configuration {path.name} is not valid; mend what is listed", problems)
     return values
-
-
-def _from_toml(key: str, value: object, path: Path) -> object:
-    """Return a value as its field takes it: a path relative to the file's directory, a list as a tuple."""
-    field = AuditSettings.model_fields.get(key.replace("-", "_"))
-    if type(value) is datetime.date:
-        # TOML has dates of its own.
-        return value.isoformat()
-    if isinstance(value, list):
-        return tuple(value)
-    if field is not None and field.annotation == Path | None and isinstance(value, str):
-        return Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
-    return value
 
 
 def _problems(error: ValidationError) -> list[str]:

@@ -19,16 +19,9 @@ from clinaudit.errors import BadInputError, StorageError, UnsafeError
 
 #: Files that decide how text becomes tokens; no other file of a tokenizer is loaded.
 TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
-    "chat_template.jinja",
-    "chat_template.json",
-)
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt", "tokenizer.model", "chat_template.jinja", "chat_template.json",
+)  # fmt: skip
 #: Any one of these sets is a whole tokenizer.
 _WHOLE_TOKENIZERS = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"tokenizer.model"})
 _PICKLE_SUFFIXES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})

@@ -1,8 +1,8 @@
 """The self-test: is the model that the engine decodes the one that was given (docs/methods.md, section 1, "Self-test")?
 
 It asks the tokenizer, transformers' own `generate` and the engine the same few texts, and compares. It catches faults
-that nobody has thought of: each would make a model that recites its notes look as if it knew nothing. Owns what is
-compared, and what may legally differ. One model is loaded at a time. No message holds a text.
+that nobody has thought of: each would make a model that recites its notes look as if it knew nothing. One model is
+loaded at a time. No message holds a text.
 """
 
 import random
@@ -17,14 +17,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.runtime.console import quiet_stderr
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse, choose_threads
+from clinaudit.audit.runtime.model.engines import protocol
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
-from clinaudit.audit.runtime.model.engines.protocol import (
-    DecodedRequest,
-    Engine,
-    GenerationRequest,
-    NoScoresError,
-    ScoreRequest,
-)
+from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, Engine, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.engines.transformers_engine import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
@@ -78,13 +73,7 @@ class SelfTest:
     """The self-test of one model by some texts."""
 
     def __init__(
-        self,
-        model: AuditedModel,
-        tokenizer: ModelTokenizer,
-        texts: Sequence[str],
-        *,
-        scores: bool = True,
-        chat: bool = False,
+        self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str], *, scores: bool, chat: bool
     ) -> None:
         """`scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit."""
         self._model, self._tokenizer = model, tokenizer
@@ -127,16 +116,15 @@ class SelfTest:
     def __call__(self, engine: Engine | EngineInUse) -> None:
         """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
         if not self._requests:
-            self.named.append(
-                "The self-test asked the engine nothing: no note has a token, or the context is too short."
-            )
+            what = "The self-test asked the engine nothing: no note has a token, or the context is too short."
+            self.named.append(what)
             return
         # Scores first: where another engine gives them, it makes way for the one that decodes.
         if self._scores:
             try:
                 self._compare_scores(engine)
                 self._compare_shuffled(engine)
-            except NoScoresError as error:
+            except protocol.NoScoresError as error:
                 self.named.append(f"The self-test compared no probabilities: {error}.")
         together = {output.key: output for output in engine.generate(self._requests)}
         if len(together) > 1 and len({(one.token_ids, one.text) for one in together.values()}) == 1:
@@ -168,20 +156,17 @@ class SelfTest:
             prompt = text[: spans[kept - 1, 1]] if kept > 0 else ""
             ids = self._tokenizer.encode_prompt(prompt) if prompt else ()
             if 0 < len(ids) <= room + _BEFORE:
-                request = GenerationRequest(f"self-test {tokens}", ids, prompt, max_new_tokens=_NEW_TOKENS)
-                barred = self._tokenizer.special_ids
                 messages = (("user", prompt),) if self._in_chat else ()
-                requests.append(
-                    replace(request, messages=messages, min_new_tokens=_NEW_TOKENS, control_token_ids=barred)
-                )
+                request = GenerationRequest(f"self-test {tokens}", ids, prompt, _NEW_TOKENS, messages)
+                barred = self._tokenizer.special_ids
+                requests.append(replace(request, min_new_tokens=_NEW_TOKENS, control_token_ids=barred))
         return requests[::-1]
 
     def _not_the_models(self, what: str) -> BadInputError:
-        advice = "try --max-batch 1"
+        other = "vllm" if self._model.engine == "transformers" else "transformers"
         # Where transformers was left out, it may refuse the model.
-        if self._model.engine != "vllm" or self._references:
-            other = "vllm" if self._model.engine == "transformers" else "transformers"
-            advice = f"try --engine {other} in a new --out, or --max-batch 1"
+        may_switch = self._model.engine != "vllm" or self._references
+        advice = f"try --engine {other} in a new --out, or --max-batch 1" if may_switch else "try --max-batch 1"
         return _failed(what, f"its figures would not be the model's: {advice}")
 
     def _test_tokenizer(self) -> None:
@@ -204,7 +189,8 @@ class SelfTest:
                 "not seen. Name another end in generation_config.json, config.json and the tokenizer."
             )
         texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
-        if 2 * sum(map(_letters_of, texts)) < sum(map(_letters_of, self._texts)):
+        given, given_back = (sum(map(str.isalnum, "".join(of))) for of in (self._texts, texts))
+        if 2 * given_back < given:
             raise _failed(
                 f"the tokenizer in {name} loses most of a text: its rules do not belong to its vocabulary, or that was "
                 "made for another language",
@@ -220,7 +206,7 @@ class SelfTest:
             self.stated.append(f"{changed} of {len(texts)} texts come back otherwise from the tokenizer")
 
     def _compare_class(self) -> None:
-        """Name the class of transformers where it gives texts other tokens; `tokenizer.json` is used in any case."""
+        # `tokenizer.json` is used in any case.
         directory = self._tokenizer.directory
         if not (directory / "tokenizer.json").is_file():
             return
@@ -326,7 +312,7 @@ class SelfTest:
             )
 
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
-        """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
+        # Of the continuations, with ln p at which transformers decoded them.
         asked = [
             ScoreRequest(prompt.key, (*prompt.prompt_ids, *reference.token_ids), len(prompt.prompt_ids))
             for prompt in self._requests
@@ -373,10 +359,6 @@ class SelfTest:
                 "The model holds the notes hardly likelier than their tokens in any order, or than tokens drawn at "
                 "random: its weights or tokenizer may not be its own, and then nothing measured here means anything."
             )
-
-
-def _letters_of(text: str) -> int:
-    return sum(map(str.isalnum, text))
 
 
 def _continue(
