@@ -24,10 +24,7 @@ class TextAgain:
 
 
 def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineChoice, base: Path | None) -> TextAgain:
-    """Ask the model once more what one generation of a run was asked.
-
-    Raises `BadInputError` where the run has no such text, or the model is not the one that it audited.
-    """
+    """Ask the model anew what a generation of a run was asked; `BadInputError` where text or model are not its."""
     run = require_finished_run(root)
     verify(run)
     # A run of another version has other tables.

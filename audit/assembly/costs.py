@@ -1,8 +1,4 @@
-"""What an audit or an analysis takes: time of its stages, memory, and disk.
-
-By laws that were measured (docs/performance.md); of the time `Progress` takes what one stage has beside the others.
-Knows nothing of how the work is done.
-"""
+"""What an audit or an analysis takes: time, memory, disk; by laws that were measured (docs/performance.md)."""
 
 import shutil
 from collections.abc import Collection, Sequence
@@ -113,10 +109,7 @@ def foretell(
     *,
     asked: Sequence[tuple[str, int]] = (),
 ) -> None:
-    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less.
-
-    `generations` are all that are measured; in an audit they are yet to come, from the models that are `asked`.
-    """
+    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
     # With a cluster this machine has one process.
     cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))

@@ -1,7 +1,4 @@
-"""The table of estimates of a run, from its evidence tables: every formula is called here, and nothing is computed.
-
-A new formula is one line here (CONTRIBUTING, "Add a metric").
-"""
+"""The table of estimates of a run, from its evidence tables: a new formula is one line here (CONTRIBUTING)."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -283,10 +283,7 @@ def _of_members(audited: _Audited) -> pl.DataFrame:
 
 
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
-    """Return the prompts about the targets, about the patients whom the site named besides (paper 3.1), and the tasks.
-
-    The control model is asked everyday tasks where the pools are too small to tell what chance gives.
-    """
+    """Return the prompts about the targets, about patients whom the site named besides (paper 3.1), and the tasks."""
     known: dict[Role, pl.DataFrame] = {"target": _of_members(audited), "included": audited.annotations}
     planned = [
         generation.plan_prompts(
@@ -311,10 +308,7 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
 
 
 def _judge(inputs: AuditInputs, generations: pl.DataFrame, run: BegunRun) -> bool:
-    """Write what the judge reads in labelled texts and in the generations; return whether a figure needs it (3.2.2).
-
-    What it reads of patients whom the site named besides is no figure, and no outcome tells that they were named.
-    """
+    """Write what the judge reads in labelled texts and generations; return whether a figure needs it (3.2.2)."""
     ledger, inquiries = Ledger(run.store, run.runner), make_inquiries(generations)
     is_judged = not make_inquiries(generations.filter(role="target"))["refused"].all()
     scored = as_table("scored_texts", [])

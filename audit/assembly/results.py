@@ -144,10 +144,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
 
 
 def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]) -> list[str]:
-    """Return the caveats that follow from inputs and settings, and from how identifiable the patients are.
-
-    Reads the `tables` labels, cohorts, and annotations of the cohorts' members.
-    """
+    """Return the caveats of inputs and settings, and of how identifiable patients are; reads `tables`."""
     settings, probed, corpus, files = inputs.settings, inputs.probed, inputs.corpus, inputs.model.files
     panel = [diagnosis.id for diagnosis in inputs.panel]
     source, judge, is_served = label_source(corpus, settings.judge), inputs.judge.identity(), settings.judge == "openai"

@@ -31,10 +31,7 @@ NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
 
 def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
-    """Return the texts to score, of `plan_texts`; none where no scores are wanted.
-
-    `asked` are the targets and the patients whom the site named besides: patient_id and role.
-    """
+    """Return the texts to score, of `plan_texts`, of those `asked` (patient_id, role); none if none are wanted."""
     if not inputs.settings.score:
         asked = asked.clear()
     trained = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
@@ -103,10 +100,7 @@ _FILE: Final = "self_test.json"
 
 
 def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
-    """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
-
-    None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
-    """
+    """Test tokenizer and weights, unless it was done; return the rest, for the engine. Or `BadInputError`."""
     if inputs.settings.skip_self_test or _PASSED in run.store.settings():
         return None
     settings, corpus = inputs.settings, inputs.corpus

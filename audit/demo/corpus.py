@@ -48,10 +48,7 @@ def write_notes(patient: Patient, *, seed: int) -> list[str]:
 
 
 class _Chart:
-    """A patient with the choices of wording that stay the same from note to note.
-
-    What is drawn is drawn in the order of the notes.
-    """
+    """A patient with the wording that stays the same from note to note; all is drawn in the order of the notes."""
 
     def __init__(self, patient: Patient, rng: random.Random) -> None:
         self.patient, self.rng = patient, rng

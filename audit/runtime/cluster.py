@@ -106,10 +106,7 @@ Result = TypeVar("Result")
 
 
 class LocalRunner:
-    """Runs shards in processes of this machine (None: one per core), with what this process has in memory.
-
-    The first runs in this process: what it loads and compiles the others then have.
-    """
+    """Runs shards in processes of this machine (None: one per core); what the first shard loads they have."""
 
     is_here = True
 
@@ -169,10 +166,7 @@ def _lost(what: str) -> IncompleteError:
 
 
 def _prepare(versions: Mapping[str, str], _: None) -> None:
-    """Check the node of this worker, and confine what is loaded from now on, before it is given anything of a patient.
-
-    Raises `UnsafeError`, and `UsageError` where versions differ from the driver's.
-    """
+    # Before it is given anything of a patient.
     import ray
 
     if not ray.get_runtime_context().get_accelerator_ids().get("GPU"):

@@ -80,10 +80,7 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading.
-
-    A validation error of pydantic's begins with a count: its first line is the first thing that is wrong.
-    """
+    """Return the first line of a library's message (of pydantic's: the first problem), for errors of loading."""
     validated: Any = getattr(error, "errors", None)
     problems = validated() if callable(validated) else None
     first = problems[0] if isinstance(problems, list) and problems else None
@@ -96,10 +93,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already.
-
-    Such a signal is taken as an interrupt is, so that half-written files are removed on the way out.
-    """
+    """Raise `KeyboardInterrupt` on signals that end a process: so half-written files are removed on the way out."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -230,11 +224,7 @@ class TimeLeft:
 
 
 class Progress:
-    """Reports stages of long work; `quiet` reports nothing.
-
-    A report is a plain line at most every ten seconds, so that logs stay short, or for programs a JSON object a line.
-    Where it is known what the stages take elsewhere, the time left of all of them is said, too.
-    """
+    """Reports stages of long work, by a line every ten seconds or a JSON object; `quiet` reports nothing."""
 
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
         self._quiet, self._form = quiet, form

@@ -289,11 +289,7 @@ class TokenLabels:
         encoder.tokenizer.enable_truncation(most, stride=min(64, most // 4))
 
     def label(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield each token's start and end in a text, and its label.
-
-        A long text is read in windows that overlap; each token has the label of that window in which more stands on
-        both sides of it.
-        """
+        """Yield each token's start, end and label; of two windows, by that with more text on both sides of it."""
         first = self._encoder.tokenizer.encode(text)
         windows: list[list[tuple[int, int, str]]] = []
         for encoding in (first, *first.overflowing):

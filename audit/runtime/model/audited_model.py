@@ -182,10 +182,7 @@ def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
 def make_engine(
     name: EngineName, model: ModelFiles, *, context_length: int | None = None, options: EngineOptions = DEFAULT_OPTIONS
 ) -> Engine:
-    """Load `model` for up to `context_length` tokens.
-
-    Raises `BadInputError` where it does not fit or load, `StorageError` where its files changed since their check.
-    """
+    """Load `model`; `BadInputError` where it does not fit or load, `StorageError` where its files changed."""
     require_unchanged(model)
     length = min(context_length or model.context_length, model.context_length)
     threads = choose_threads(model, options)

@@ -137,10 +137,7 @@ def _takes_powers(template: str) -> bool:
 
 
 def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
-    """Return what `work` returns or raises; None where it takes longer, and it is stopped then.
-
-    A signal would reach the main thread only. What the sandbox runs is Python: it stops at its next step.
-    """
+    """Return what `work` returns or raises; None where it takes longer, and it is stopped at its next step."""
     done: list[str | Exception] = []
 
     def run() -> None:

@@ -85,10 +85,7 @@ class ModelFiles:
 
 
 def inspect_model(path: Path) -> ModelFiles:
-    """Check the model directory at `path` and describe it; loads no weights.
-
-    Raises `BadInputError` where it is missing, incomplete or damaged, `UnsafeError` where loading it could run code.
-    """
+    """Check and describe a model directory; `BadInputError` where it is not whole, `UnsafeError` for code."""
     directory = existing_directory(path)
     if is_adapter(directory):
         raise BadInputError(

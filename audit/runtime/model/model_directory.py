@@ -1,7 +1,4 @@
-"""A directory of a model or an adapter: what may stand in it, its JSON, and the headers of its safetensors files.
-
-Links, pickles and code (`auto_map`) are refused. Reads no tensor.
-"""
+"""A directory of a model or an adapter: what may stand in it (no links, pickles, code), JSON, headers of weights."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""A causal language model loaded with transformers, an adapter merged into it; or written out again, merged.
-
-The one module that imports transformers' causal models: safetensors alone, no remote code, no network.
-"""
+"""A causal model loaded with transformers (no pickles, code or network), an adapter merged; or written out so."""
 
 import os
 from collections.abc import Collection, Iterator

@@ -352,10 +352,7 @@ class ModelTokenizer:
         return [np.array(one.ids, dtype=np.uint32) for one in encoded]
 
     def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a prompt as the model is given it: with the special tokens written before it.
-
-        Those written behind a text (an end of text, a separator) are left out: after them another text begins.
-        """
+        """Return the ids of a prompt, with the special tokens before it; after those behind it another text begins."""
         encoded = self._backend.encode(text)
         behind = sum(1 for _ in takewhile(bool, reversed(encoded.special_tokens_mask)))
         return tuple(encoded.ids[: len(encoded.ids) - behind])

@@ -48,10 +48,7 @@ def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file that takes the place of `path`, durably, when the block ends well; else nothing of it is left.
-
-    Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
-    """
+    """Yield a new file that takes the place of `path`, durably, when the block ends well; or `StorageError`."""
     _require_no_device(path)
     with ExitStack() as held:
         # Whoever does not get the file alone must not take away the other's.
@@ -241,20 +238,14 @@ class RunDirectory:
             raise
 
     def require_begun_by(self, settings: Path, *, what: str) -> None:
-        """Raise `UsageError` where files of another command stand here: they have an `evidence/`, too.
-
-        `settings` is the file that this command writes first, `what` says what it makes.
-        """
+        """Raise `UsageError` where files of another command stand here; `what` writes `settings` first."""
         # What a command leaves that was killed before it wrote that file.
         begun = {self.lock, partial_of(settings)}
         if not settings.is_file() and any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
             raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
 
     def refuse_foreign(self) -> None:
-        """Raise `UsageError` where the run's place is taken by other files.
-
-        Call it before a library is loaded: torch makes its cache there, after which the directory looks like a run's.
-        """
+        """Raise `UsageError` where other files take the run's place; before torch is loaded: its cache is there."""
         if not self.root.exists() or self.evidence.is_dir():
             return
         if not self.root.is_dir() or any(self.root.iterdir()):

@@ -1,8 +1,4 @@
-"""The run store (SQLite, in `work/`): the settings that a run was begun with, and a row for each finished unit of work.
-
-A unit is a generation, the scores of a text, or a judgement. Each is committed, durably, before the next one is
-reported done, so that a killed audit can resume.
-"""
+"""The run store (SQLite, in `work/`): the settings that a run was begun with, and each finished unit of work."""
 
 import json
 import sqlite3

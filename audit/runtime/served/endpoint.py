@@ -69,10 +69,7 @@ class Endpoint:
     def run(
         self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """Yield each item with the result of `work`, as soon as it is there; a bounded number is begun ahead.
-
-        One run at a time. What ends it early, an error of `work` among it, ends what was begun.
-        """
+        """Yield each item with the result of `work`, as soon as it is there; one run at a time."""
         remaining, begun = iter(items), dict[Future[Result], Item]()
         for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)

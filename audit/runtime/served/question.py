@@ -106,10 +106,7 @@ class Reply:
 
 
 def read_reply(answer: dict[str, Any]) -> Reply | None:
-    """Return the one choice of an answer, of a chat or not; None where there is not one.
-
-    Servers of one protocol have words and fields of their own for text and thoughts and why it ended.
-    """
+    """Return the one choice of an answer, in a chat or not, by whatever names of fields; None without one."""
     choices = answer.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         return None
@@ -139,10 +136,7 @@ OTHER_MODEL: Final = "another model answered"
 
 
 def other_model(asked: str, said: object) -> str | None:
-    """Return that another model answered than the one asked, with both names; None where it did not.
-
-    A dated name is another one: an alias may stand for other weights tomorrow.
-    """
+    """Return that another model answered, with both names; None where it did not. A dated name is another one."""
     if said == asked:
         return None
     hidden = "a name that is not shown"

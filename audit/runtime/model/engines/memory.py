@@ -135,11 +135,7 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
 
 
 def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_length: int) -> Shortage | None:
-    """Return what a model lacks whose numbers are all float32; None where it fits.
-
-    `copies` of the weights are held at once, and the cache of `rows` requests of so many tokens. It is loaded in main
-    memory, and then put on a GPU where there is one.
-    """
+    """Return what a model lacks in float32 with `copies` of its weights, and a cache of `rows`; None where it fits."""
     weights = weight_bytes(model, as_float32=True)
     whole = copies * weights + rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
     places = [(free_main_memory(), weights if count_gpus() else whole)]

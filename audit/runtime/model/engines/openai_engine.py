@@ -206,10 +206,7 @@ class OpenAIEngine:
         yield from self._ask_all(requests, self._complete, what="generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
-
-        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
-        """
+        """Yield the scores of each text, without mean and deviation; `NoScoresError` before any of them is sent."""
         protocol.require_scorable(requests, longest=self.longest_scored)
         if requests:
             longest = max(len(request.token_ids) for request in requests)

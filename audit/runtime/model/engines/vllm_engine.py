@@ -194,10 +194,7 @@ class VllmEngine:
         self._restore_threads()
 
     def _steps(self, asked: Mapping[str, tuple[Sequence[int], Any]], going: Mapping[str, object]) -> Iterator[Any]:
-        """Yield what each step says of the requests `asked`, until the caller has taken all of them out of `going`.
-
-        What is taken out unfinished is aborted, and what is left where the caller stops early.
-        """
+        """Yield what each step says of the requests `asked`, until all are out of `going`; the rest is aborted."""
         unfinished: dict[str, str] = {}
         try:
             with _incomplete_on_error():
