@@ -10,8 +10,7 @@ for a shorter one.
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -74,20 +73,35 @@ def enter_request(
     """
     make_private_directory(folder / "evidence")
     make_private_directory(register / "evidence")
-    with _held(register):
-        rows = read_register(register)
-        key = _key_of(folder, ids)
+    lock = FileLock(register / "evidence" / ".lock", timeout=_PATIENCE, mode=FILE_MODE)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise StorageError("another command keeps the register of requests; run the same command again") from None
+    try:
+        rows, key = read_register(register), None
+        if (begun := folder / REQUEST_FILE).is_file():
+            try:
+                document = json.loads(begun.read_text(encoding="utf-8"))
+                key, patients = str(document["key"]), {*document["patients"]}
+            except (ValueError, KeyError, TypeError):
+                raise BadInputError(f"{begun.name} in {folder.name} is damaged; give another --out") from None
+            if patients != {*ids}:
+                raise UsageError(f"{folder.name} holds the request of other patients; give another --out")
         is_new_register = rows.is_empty() and key is None
         if key is None:
             key = secrets.token_hex(8)
             # The register first: whoever is stopped between the two stands there twice, and never not at all.
-            own = {"patient_id": list(ids), "trigger": trigger or "", "entered": str(today or _today())}
+            today = today or datetime.now().astimezone().date()
+            own = {"patient_id": list(ids), "trigger": trigger or "", "entered": str(today)}
             number = pl.lit(int(rows["request"].max() or 0) + 1, pl.Int64)  # type: ignore[arg-type]
             added = pl.DataFrame(own).select(number.alias("request"), pl.lit(key).alias("key"), *_COLUMNS[2:])
             rows = pl.concat([rows, added])
             write_atomically(register / REGISTER_FILE, rows.write_csv())
             document = {"key": key, "patients": list(ids)}
             write_atomically(folder / REQUEST_FILE, json.dumps(document, indent=1) + "\n")
+    finally:
+        lock.release()
     known = rows.filter(key=key)
     if {*known["patient_id"]} != {*ids}:
         raise BadInputError(
@@ -129,34 +143,6 @@ def _damaged(register: Path) -> BadInputError:
         f"the register of requests in {register.name} is damaged: it is a CSV with the columns {', '.join(_COLUMNS)}, "
         "numbers from 1 without a gap, and a day in each row; bring back the newest copy of it"
     )
-
-
-def _key_of(folder: Path, ids: Sequence[str]) -> str | None:
-    """Return the key of the request in this folder; None where none was begun here."""
-    path = folder / REQUEST_FILE
-    if not path.is_file():
-        return None
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        key, patients = str(document["key"]), {*document["patients"]}
-    except (ValueError, KeyError, TypeError):
-        raise BadInputError(f"{path.name} in {folder.name} is damaged; give another --out") from None
-    if patients != {*ids}:
-        raise UsageError(f"{folder.name} holds the request of other patients; give another --out")
-    return key
-
-
-def _today() -> date:
-    return datetime.now().astimezone().date()
-
-
-@contextmanager
-def _held(register: Path) -> Iterator[None]:
-    try:
-        with FileLock(register / "evidence" / ".lock", timeout=_PATIENCE, mode=FILE_MODE):
-            yield
-    except Timeout:
-        raise StorageError("another command keeps the register of requests; run the same command again") from None
 
 
 #: What the folder of a request holds, beside `evidence/`.
@@ -213,13 +199,6 @@ class ForgetRequest:
     quiet: bool = False
 
 
-class _Named(NamedTuple):
-    """Who is tested: persons of the corpus with notes in an arm."""
-
-    ids: Sequence[str]
-    earlier: int
-
-
 def forget(request: ForgetRequest) -> Certificate:
     """Fulfil a request, or go on with one; the certificate (PHI) lies under `request.out`, and is returned.
 
@@ -241,31 +220,39 @@ def forget(request: ForgetRequest) -> Certificate:
         if not has_evidence(require_finished_run(request.before)):
             raise BadInputError(f"the evidence of {request.before.name} was purged; leave --before out")
     entered = enter_request(request.out, own, request.register, trigger=request.trigger)
-    named = _find_named(own, entered, inputs.corpus, progress)
-    if named.ids != _read_named(request.out) and (request.out / MODEL).is_dir():
+    named, earlier = _find_named(own, entered, inputs.corpus, progress)
+    path = request.out / _NAMED_FILE
+    named_before = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
+    if named != named_before and (request.out / MODEL).is_dir():
         raise UsageError(
             f"patients asked to be forgotten after the model in {request.out.name} was trained, which may have learned "
             "them; give another --out, and the next model leaves all of them out"
         )
-    write_atomically(request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named.ids))
-    if isinstance(request.new, TrainedHere) and not {*inputs.corpus.patient_ids("train")} - {*named.ids}:
+    write_atomically(path, "".join(f"{one}\n" for one in named))
+    if isinstance(request.new, TrainedHere) and not {*inputs.corpus.patient_ids("train")} - {*named}:
         raise BadInputError("nobody is left to train on: every patient who was trained on is named, or none was")
-    asked = {"include_patients": request.out / _NAMED_FILE}
+    asked = {"include_patients": path}
 
     if request.before is None:
         progress.say("1 of 4: the audit of the model in use")
         run_audit(settings.model_copy(update=asked))
     else:
-        _require_asked(request.before, named.ids)
+        rows = read_table(require_finished_run(request.before).evidence, "priors")
+        missing = {*named}.difference(row["patient_id"] for row in rows if not row["excluded"])
+        if missing:
+            raise BadInputError(
+                f"the audit {request.before.name} did not ask about {len(missing)} of {len(named)} named patients; "
+                "leave --before out, and the audit is made here with them"
+            )
     is_made = isinstance(request.new, MadeElsewhere)
     progress.say("2 of 4: the new model is given" if is_made else "2 of 4: training again without them")
-    model, record = _make_model(request, inputs.corpus, named.ids, progress)
+    model, record = _make_model(request, inputs.corpus, named, progress)
     progress.say("3 of 4: the audit of the new model")
     run_audit(_settings(request, model, AFTER).model_copy(update=asked))
     progress.say("4 of 4: the certificate")
     pair = open_pair(request.before or request.out / BEFORE, request.out / AFTER, allow_different_corpus=False)
-    given = Given(trigger=request.trigger, training_record=record, earlier=named.earlier)
-    certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named.ids, 0)), given)
+    given = Given(trigger=request.trigger, training_record=record, earlier=earlier)
+    certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named, 0)), given)
     comparison = compare_runs(pair, exact=False, forgetting=certified.published)
     write_comparison(request.out / CERTIFICATE, comparison, certified.certificate)
     return certified.certificate
@@ -306,11 +293,6 @@ def _require_models(request: ForgetRequest, inputs: AuditInputs) -> None:
         )
 
 
-def _read_named(out: Path) -> list[str]:
-    path = out / _NAMED_FILE
-    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
-
-
 def _settings(request: ForgetRequest, model: Path, name: str) -> AuditSettings:
     """Return the settings of one of the two audits."""
     given: dict[str, Any] = {"model": str(model), "corpus": request.corpus, "out": request.out / name}
@@ -324,10 +306,10 @@ def _persons(corpus: Corpus) -> dict[str, str]:
     return {**{one: one for one in (*corpus.patients, *corpus.validation)}, **corpus.people.person_of}
 
 
-def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> _Named:
-    """Return the patients of this request and of all before who are in an arm, and say who is not.
+def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> tuple[list[str], int]:
+    """Return the patients of this request and of all before who are in an arm, and how many are of those before.
 
-    Raises `BadInputError` where nobody of this request is.
+    Says who is in none; raises `BadInputError` where nobody of this request is in one.
     """
     person_of = _persons(corpus)
     others = dict.fromkeys(person_of[one] for one in entered.others if one in person_of)
@@ -355,18 +337,7 @@ def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: 
         f"request {entered.number}: {counted(len(own), 'patient')}; of other requests {len(earlier):,} more are "
         f"left out and tested again{f', and {gone:,} have no notes in the corpus any more' if gone else ''}"
     )
-    return _Named([*tested, *earlier], len(earlier))
-
-
-def _require_asked(before: Path, named: Sequence[str]) -> None:
-    """Raise `BadInputError` where an audit did not ask about everybody who is named."""
-    run = require_finished_run(before)
-    asked = {row["patient_id"] for row in read_table(run.evidence, "priors") if not row["excluded"]}
-    if missing := sum(one not in asked for one in named):
-        raise BadInputError(
-            f"the audit {before.name} did not ask about {missing} of {len(named)} named patients; leave --before "
-            "out, and the audit is made here with them"
-        )
+    return [*tested, *earlier], len(earlier)
 
 
 def _make_model(
