@@ -84,12 +84,11 @@ def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
     rng.shuffle(seats)
     names = _draw_names(rng, [seat.sex for _, seat in seats])
     width = max(4, len(str(len(seats))))
-    return tuple(
-        _draw_patient(
-            random.Random(f"clinaudit demo patient {seed} {number}"), f"p{number + 1:0{width}d}", arm, seat, name
-        )
-        for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True))
-    )
+    patients = []
+    for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True)):
+        own = random.Random(f"clinaudit demo patient {seed} {number}")
+        patients.append(_draw_patient(own, f"p{number + 1:0{width}d}", arm, seat, name))
+    return tuple(patients)
 
 
 def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
@@ -118,8 +117,7 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
 
 
 def _age_at(quantile: float) -> int:
-    low = _YOUNGEST
-    below = 0.0
+    low, below = _YOUNGEST, 0.0
     for high, share in _AGE_BANDS:
         if quantile < below + share:
             return low + int((quantile - below) / share * (high - low + 1))
@@ -129,8 +127,7 @@ def _age_at(quantile: float) -> int:
 
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
     """Draw about _PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
-    positives: set[int] = set()
-    phase = rng.random()
+    positives, phase = set[int](), rng.random()
     for start in range(0, patients, _BLOCK):
         block = range(start, min(start + _BLOCK, patients))
         count = int(_PREVALENCE * block.stop + phase) - int(_PREVALENCE * start + phase)
@@ -163,7 +160,13 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
 
 
 def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
-    visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
+    # Of this age at the last visit, an adult at the first.
+    last = _LAST_DAY - timedelta(days=rng.randrange(300))
+    dob = last - timedelta(days=int((seat.age + 0.02 + 0.96 * rng.random()) * _DAYS_A_YEAR))
+    span = min(rng.uniform(1.2, 4.8), (last - dob).days / _DAYS_A_YEAR - 18) * _DAYS_A_YEAR
+    step = span / (seat.notes - 1)
+    back = [int(step * (one + rng.uniform(0.0, 0.6) * (one < seat.notes - 1))) for one in range(1, seat.notes)]
+    visits = tuple(sorted([last, *(last - timedelta(days=days) for days in back)]))
     practice = rng.randrange(len(WORDS["practices"]))
     conditions = []
     for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3))):
@@ -205,16 +208,6 @@ def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, na
         household=rng.choice(WORDS["households"]),
         pastime=rng.choice(WORDS["pastimes"]),
     )
-
-
-def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
-    """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
-    last = _LAST_DAY - timedelta(days=rng.randrange(300))
-    birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * _DAYS_A_YEAR))
-    span = min(rng.uniform(1.2, 4.8), (last - birthday).days / _DAYS_A_YEAR - 18) * _DAYS_A_YEAR
-    step = span / (notes - 1)
-    back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
-    return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
 
 
 def _draw_sensitive(rng: random.Random, diagnosis: Table, *, dob: date, last_year: int) -> Table:

@@ -120,10 +120,13 @@ def train_demo_model(
         "bfloat16": _has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
-    record = _read_record(model)
-    if record is not None and record["recipe"] == recipe and record["files"].items() <= _digests(model).items():
-        return True
-    if record is not None:
+    try:
+        record = json.loads((model / _RECORD_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = None
+    if isinstance(record, dict) and record.keys() >= {"recipe", "files"}:
+        if record["recipe"] == recipe and record["files"].items() <= _digests(model).items():
+            return True
         shutil.rmtree(model)
     elif model.exists() and any(model.iterdir()):
         raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
@@ -133,14 +136,6 @@ def train_demo_model(
         document = json.dumps({"recipe": recipe, "files": _digests(draft)}, indent=1) + "\n"
         (draft / _RECORD_FILE).write_text(document, encoding="utf-8")
     return False
-
-
-def _read_record(model: Path) -> dict[str, Any] | None:
-    try:
-        record = json.loads((model / _RECORD_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
 
 
 def _digests(model: Path) -> dict[str, str]:

@@ -145,11 +145,9 @@ class _TextEncoder:
         """Return the model's output for what the tokenizer made of a text."""
         import torch
 
-        inputs = {"input_ids": torch.tensor([encoding.ids])}
-        if self._has_types:
-            inputs["token_type_ids"] = torch.tensor([encoding.type_ids])
+        inputs = {"input_ids": encoding.ids} | ({"token_type_ids": encoding.type_ids} if self._has_types else {})
         with torch.inference_mode():
-            return self.model(**inputs)
+            return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
 
     def run(self, texts: Sequence[Texts], read: Callable[[Any], Value]) -> list[Value]:
         """Return what `read` makes of the model's output for each text or pair.

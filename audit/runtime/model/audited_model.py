@@ -87,21 +87,6 @@ class AuditedModel:
                 warn(f"warning: vLLM scores the notes, without mean and deviation: {error.message}")
         return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
 
-    def found_here(self) -> "AuditedModel":
-        """Return the model as it lies here; raises `BadInputError` where this machine lacks it, or has another one."""
-        if self.files is None:
-            return self
-        directory, adapter = self.files.directory, self.files.adapter
-        for place in (directory, *(() if adapter is None else (adapter.directory,))):
-            if not place.is_dir():
-                raise BadInputError(
-                    f"a node of the cluster has no model at {place}; put it at the same path on every node"
-                )
-        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter.directory, base=directory)
-        if here.digest != self.digest:
-            raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
-        return replace(self, files=replace(here, is_compared=True))
-
 
 def find_model(
     name: str,
@@ -333,9 +318,19 @@ _loaded: list[Engine] = []
 def _ask_shard(
     loading: tuple[AuditedModel, bool, int], shard: tuple[_Method, tuple[Any, ...]]
 ) -> tuple[dict[str, str], list[Any]]:
-    if not _loaded:
-        model, to_score, context_length = loading
-        _loaded.append(model.found_here().load(context_length=context_length, to_score=to_score))
+    model, to_score, context_length = loading
+    if not _loaded and model.files is not None:
+        directory, adapter = model.files.directory, model.files.adapter
+        for place in (directory, *(() if adapter is None else (adapter.directory,))):
+            if not place.is_dir():
+                raise BadInputError(
+                    f"a node of the cluster has no model at {place}; put it at the same path on every node"
+                )
+        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter.directory, base=directory)
+        if here.digest != model.digest:
+            raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
+        found = replace(model, files=replace(here, is_compared=True))
+        _loaded.append(found.load(context_length=context_length, to_score=to_score))
     (engine,) = _loaded
     method, requests = shard
     return engine.identity(), list(getattr(engine, method)(requests))

@@ -41,8 +41,13 @@ class ChatTemplate:
             raise self._bad("has several templates and none is the default")
         if len(template) > _MAX_CHARS:
             raise self._bad("is too long for one")
-        if _takes_powers(template):
-            raise self._bad("takes powers of numbers, which may never end")
+        from jinja2 import Environment, TemplateSyntaxError
+
+        # A template of wrong syntax fails when it is rendered.
+        with suppress(TemplateSyntaxError):
+            if any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template)):
+                # No thread can be stopped, nor any signal be heard, within one.
+                raise self._bad("takes powers of numbers, which may never end")
         self._template = template
         #: What it is told: the control tokens, as `bos_token`, too.
         self._told = dict(tokenizer.settings.roles) | _SETTINGS
@@ -123,17 +128,6 @@ class _Stopped(BaseException):
 def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     """Return the tokenizer's chat template, tried; None where it has none."""
     return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
-
-
-def _takes_powers(template: str) -> bool:
-    """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
-    from jinja2 import Environment, TemplateSyntaxError
-
-    try:
-        return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
-    except TemplateSyntaxError:
-        # Rendering it says so.
-        return False
 
 
 def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:

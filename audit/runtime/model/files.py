@@ -13,25 +13,9 @@ from typing import Any, Final
 
 import re2
 
+from clinaudit.audit.runtime.model import model_directory
 from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
-from clinaudit.audit.runtime.model.model_directory import (
-    TOKENIZER_FILES,
-    FileStates,
-    TensorHeader,
-    digest_contents,
-    digest_files,
-    existing_directory,
-    has_tokenizer,
-    ignored_weights,
-    optional_json,
-    present,
-    read_header,
-    read_json,
-    refuse_custom_code,
-    refuse_without_safetensors,
-    required_file,
-    states_of,
-)
+from clinaudit.audit.runtime.model.model_directory import TOKENIZER_FILES, FileStates, TensorHeader
 from clinaudit.audit.runtime.model.tokenizer import TOKENIZER_CONFIG, end_of_text_ids
 from clinaudit.errors import BadInputError, StorageError, UnsafeError
 from clinaudit.priors.corpus.files import printable
@@ -86,32 +70,32 @@ class ModelFiles:
 
 def inspect_model(path: Path) -> ModelFiles:
     """Check and describe a model directory; `BadInputError` where it is not whole, `UnsafeError` for code."""
-    directory = existing_directory(path)
+    directory = model_directory.existing_directory(path)
     if is_adapter(directory):
         raise BadInputError(
             f"an adapter, not a whole model: {directory}; give it as MODEL with --base-model DIR, the directory of the "
             f"model that it was trained on{base_name_text(directory)}"
         )
-    config = read_json(required_file(directory, "config.json"))
-    refuse_custom_code(directory / "config.json", config)
+    config = model_directory.read_json(model_directory.required_file(directory, "config.json"))
+    model_directory.refuse_custom_code(directory / "config.json", config)
     require_causal(config, directory)
     if config.get("transformers_weights"):  # vLLM does not know it
         raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
     headers = _read_weights(directory)
-    if not has_tokenizer(directory):
+    if not model_directory.has_tokenizer(directory):
         raise BadInputError(
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
             "save the model's tokenizer beside its weights"
         )
-    settings = optional_json(directory, TOKENIZER_CONFIG)
-    refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
+    settings = model_directory.optional_json(directory, TOKENIZER_CONFIG)
+    model_directory.refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
     text = _text_settings(config, directory)
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
-    weights, tokenizer = tuple(headers), present(directory, TOKENIZER_FILES)
-    files = [*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
+    weights, tokenizer = tuple(headers), model_directory.present(directory, TOKENIZER_FILES)
+    files = [*model_directory.present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
     # Before the digest, which takes a while.
-    states = states_of(files)
+    states = model_directory.states_of(files)
     compressed = (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config"))
     quantized = next((of for of in compressed if isinstance(of, dict)), None)
     method = quantized and (quantized.get("quant_method") or quantized.get("format") or "unknown method")
@@ -123,7 +107,7 @@ def inspect_model(path: Path) -> ModelFiles:
         width = width if type(width) is int else hidden // heads
         kv_bytes = 8 * layers * (kept if type(kept) is int else heads) * width
     stops = end_of_text_ids(directory)
-    for source in (optional_json(directory, "generation_config.json"), config, text):
+    for source in (model_directory.optional_json(directory, "generation_config.json"), config, text):
         value = source.get("eos_token_id")
         stops.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
     return ModelFiles(
@@ -131,7 +115,7 @@ def inspect_model(path: Path) -> ModelFiles:
         config=directory / "config.json",
         safetensors=weights,
         tokenizer=tokenizer,
-        digest=digest_files(files),
+        digest=model_directory.digest_files(files),
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
@@ -140,7 +124,7 @@ def inspect_model(path: Path) -> ModelFiles:
         # One beyond the output layer ends nothing, and cannot be barred.
         stop_token_ids=frozenset(end for end in stops if 0 <= end < text["vocab_size"]),
         kv_bytes_per_token=kv_bytes,
-        ignored=ignored_weights(directory, weights),
+        ignored=model_directory.ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
         long_rope_above=long_rope_above(text),
         states=states,
@@ -151,7 +135,7 @@ def require_unchanged(files: ModelFiles) -> None:
     """Raise `StorageError` where a file is not the one whose digest was taken: a run may load its models days later."""
     for file, state in files.states:
         try:
-            if states_of([file]) == ((file, state),):
+            if model_directory.states_of([file]) == ((file, state),):
                 continue
             what = "changed"
         except OSError as error:
@@ -170,11 +154,11 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
             f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
             "into it; give the same model before it was quantized"
         )
-    place = adapter.directory if has_tokenizer(adapter.directory) else model.directory
-    refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
-    tokenizer = present(place, TOKENIZER_FILES)
-    states = dict((*model.states, *adapter.states, *states_of(tokenizer)))
-    both = f"{model.digest}\0{adapter.digest}\0{digest_files(tokenizer)}"
+    place = adapter.directory if model_directory.has_tokenizer(adapter.directory) else model.directory
+    model_directory.refuse_custom_code(place / TOKENIZER_CONFIG, model_directory.optional_json(place, TOKENIZER_CONFIG))
+    tokenizer = model_directory.present(place, TOKENIZER_FILES)
+    states = dict((*model.states, *adapter.states, *model_directory.states_of(tokenizer)))
+    both = f"{model.digest}\0{adapter.digest}\0{model_directory.digest_files(tokenizer)}"
     return replace(
         model,
         tokenizer=tokenizer,
@@ -210,13 +194,13 @@ def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
     if not index.is_file():
         files = sorted(directory.glob("*.safetensors"))
         if not files:
-            refuse_without_safetensors(directory)
+            model_directory.refuse_without_safetensors(directory)
         # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
         if others := [file.name for file in files if file.name != _SINGLE]:
             advice = "save the model again" if len(others) == len(files) else f"remove {printable(others[0])}"
             raise BadInputError(f"without {_INDEX} the weights must be one file, {_SINGLE}, in {directory}; {advice}")
-        return {files[0]: read_header(files[0])}
-    weight_map = read_json(index).get("weight_map")
+        return {files[0]: model_directory.read_header(files[0])}
+    weight_map = model_directory.read_json(index).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise BadInputError(f"no weight_map in {index}; download or save the model again")
     names = sorted({str(name) for name in weight_map.values()})
@@ -232,7 +216,7 @@ def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
         )
     if missing := [f"missing: {name}" for name in names if not (directory / name).is_file()]:
         raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
-    headers = {directory / name: read_header(directory / name) for name in names}
+    headers = {directory / name: model_directory.read_header(directory / name) for name in names}
     if elsewhere := sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]}):
         problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
         raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
@@ -313,6 +297,6 @@ def long_rope_above(text: dict[str, Any]) -> int | None:
 def digest_of_listed(files: Mapping[str, str]) -> str:
     """Return the digest of the model whose files have these SHA-256, by name; what else is listed is left out."""
     read = {*_CONFIG_FILES, *TOKENIZER_FILES, _INDEX}
-    return digest_contents(
+    return model_directory.digest_contents(
         {name: digest for name, digest in files.items() if name in read or name.endswith(".safetensors")}
     )

@@ -163,11 +163,6 @@ class TensorHeader:
     dtype: str
     size: int
 
-    def bytes_as(self, float_bytes: int | None) -> int:
-        """Return the bytes it takes in memory with floats of `float_bytes` each; None: as they are."""
-        stored_bytes = FLOAT_BYTES.get(self.dtype)
-        return self.size if float_bytes is None or stored_bytes is None else self.size // stored_bytes * float_bytes
-
 
 def read_header(file: Path) -> dict[str, TensorHeader]:
     """Read the header by the library that loads the weights; raises `BadInputError` where it does not fit the file."""

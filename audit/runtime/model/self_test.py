@@ -273,9 +273,8 @@ class SelfTest:
         if at is None:
             return
         if not any(expected.ties[at : at + 1]):
-            raise self._not_the_models(
-                f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {_NEW_TOKENS} on"
-            )
+            what = f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {_NEW_TOKENS} on"
+            raise self._not_the_models(what)
         self.named.append(
             f"The engine continued {beside}, where its two likeliest tokens are nearly equal: half precision and "
             "batches do that."
@@ -322,10 +321,8 @@ class SelfTest:
             np.abs(scores.log_probs - self._references[scores.key].log_probs).mean() for scores in engine.score(asked)
         ]
         if differences and max(differences) > self._tolerance:
-            raise self._not_the_models(
-                "the engine scores tokens otherwise than transformers decodes them: ln p differs by "
-                f"{max(differences):.2g} a token"
-            )
+            what = "the engine scores tokens otherwise than transformers decodes them: ln p differs by"
+            raise self._not_the_models(f"{what} {max(differences):.2g} a token")
 
     def _short_texts(self) -> Iterator[tuple[int, ...]]:
         """Yield the ids of some texts' beginnings, of two tokens or more."""

@@ -12,7 +12,7 @@ from clinaudit.errors import BadInputError, UnsafeError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a served model is accessed: approved hosts, key, concurrency, retries, deadline."""
+    """How a served model is accessed."""
 
     #: Approved hosts other than loopback.
     approved_hosts: Collection[str] = ()

@@ -147,7 +147,12 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
 
 def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
     """Return the bytes of the weights in memory, floats as float32 or in the checkpoint's own type."""
-    return sum(tensor.bytes_as(4 if as_float32 else None) for tensor in model.tensors)
+    if not as_float32:
+        return sum(tensor.size for tensor in model.tensors)
+    return sum(
+        tensor.size // stored * 4 if (stored := FLOAT_BYTES.get(tensor.dtype)) else tensor.size
+        for tensor in model.tensors
+    )
 
 
 def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:

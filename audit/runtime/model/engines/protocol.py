@@ -62,7 +62,7 @@ class Engine(Protocol):
     longest_scored: int
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device and threads, for `run.json`."""
+        """Return engine, library versions, dtype, device and threads, for `run.json`; on a GPU the batch size, too."""
         ...
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
@@ -111,10 +111,9 @@ def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequ
 
 
 class DecodedRequest:
-    """One request that is decoded token by token, and what is kept of it."""
+    """One request that is decoded token by token, and what is kept of it; `stop_token_ids` are the model's own."""
 
     def __init__(self, request: GenerationRequest, stop_token_ids: frozenset[int]) -> None:
-        """`stop_token_ids` are the model's own."""
         self.request = request
         #: The model's own ends and the request's.
         self.stop_token_ids = stop_token_ids | request.stop_token_ids
