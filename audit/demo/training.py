@@ -94,17 +94,11 @@ class TrainingPlan:
     validation_notes: int = 32
 
 
-DEFAULT_PLAN = TrainingPlan()
+PLAN = TrainingPlan()
 
 
 def train_demo_model(
-    corpus: Path,
-    model: Path,
-    *,
-    seed: int,
-    progress: Progress,
-    plan: TrainingPlan = DEFAULT_PLAN,
-    base: Path | None = None,
+    corpus: Path, model: Path, *, seed: int, progress: Progress, plan: TrainingPlan = PLAN, base: Path | None = None
 ) -> bool:
     """Train on the train split of a corpus written by `write_demo_corpus`; True when the model is there already.
 

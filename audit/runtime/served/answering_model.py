@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic
 
+from clinaudit.audit.runtime.console import Advance
 from clinaudit.audit.runtime.served import question as asking
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
@@ -26,6 +27,10 @@ REASONING_TOKENS: Final = 25_000
 #: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN: Final = 32
 _NO_CHOICE: Final = "the server's answer does not hold one choice"
+_Announce = Callable[[AskingEstimate], None]
+
+
+def _silent(_: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,7 @@ class AnsweringModel:
         self._seed, self._without_seed = seed, without_seed
 
     def ask(
-        self,
-        inquiries: Sequence[Inquiry[Found]],
-        announce: Callable[[AskingEstimate], None] = lambda _: None,
-        *,
-        advance: Callable[[int], None] = lambda _: None,
+        self, inquiries: Sequence[Inquiry[Found]], announce: _Announce = _silent, *, advance: Advance = _silent
     ) -> Iterator[Reading[Found]]:
         """Yield the reading of each answer, in order; errors as `settle`."""
         settling = self.settle(lambda: inquiries, announce)
@@ -79,9 +80,7 @@ class AnsweringModel:
             advance(1)
 
     def settle(
-        self,
-        inquiries: Callable[[], Iterable[Inquiry[Any]]],
-        announce: Callable[[AskingEstimate], None] = lambda _: None,
+        self, inquiries: Callable[[], Iterable[Inquiry[Any]]], announce: _Announce = _silent
     ) -> Generator[Settled]:
         """Yield the result of each question, in order; equal questions are asked once.
 

@@ -203,7 +203,7 @@ class OpenAIEngine:
             kinds.setdefault(_kind_of(request), []).append(request)
         for _ in self._endpoint.run(self._learn, kinds.values()):
             pass
-        yield from self._ask_all(requests, self._complete, what="generations")
+        yield from self._ask_all(requests, self._complete, "generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; `NoScoresError` before any of them is sent."""
@@ -211,14 +211,10 @@ class OpenAIEngine:
         if requests:
             longest = max(len(request.token_ids) for request in requests)
             ((_, new_tokens),) = self._endpoint.run(self._find_scoring, [longest])
-            yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), what="texts")
+            yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), "texts")
 
     def _ask_all(
-        self,
-        requests: Sequence[_Request],
-        ask: Callable[[_Request], Coroutine[Any, Any, _Output | Failed]],
-        *,
-        what: str,
+        self, requests: Sequence[_Request], ask: Callable[[_Request], Coroutine[Any, Any, _Output | Failed]], what: str
     ) -> Iterator[_Output]:
         """Yield what `ask` returns of each request, as soon as it is there; count why others failed, and raise that."""
 
