@@ -264,16 +264,9 @@ class OpenAIEngine:
         """Find out by neutral text what the server takes: where it refuses all together, one thing after the other."""
         asked = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
         names = list(_decoding_of(asked))
-
-        async def answer_in(form: _ServedForm) -> dict[str, Any] | Failed:
-            answer = await self._ask(asked, form)
-            if isinstance(answer, Failed) and answer.passes:
-                raise _cannot_tell("how it takes requests", answer)
-            return answer
-
         limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
         for form in (_ServedForm(limit, frozenset(left_out)) for left_out in ((), names) for limit in limits):
-            answer = await answer_in(form)
+            answer = await self._try(asked, form, "how it takes requests")
             if not isinstance(answer, Failed):
                 break
         if isinstance(answer, Failed):
@@ -284,7 +277,7 @@ class OpenAIEngine:
             )
         for name in names if form.left_out else ():
             fuller = replace(form, left_out=form.left_out - {name})
-            if not isinstance(taken := await answer_in(fuller), Failed):
+            if not isinstance(taken := await self._try(asked, fuller, "how it takes requests"), Failed):
                 form, answer = fuller, taken
         if "temperature" in form.left_out:
             raise BadInputError(
@@ -319,9 +312,7 @@ class OpenAIEngine:
         """
         words = _NEUTRAL_TEXT.split()
         copies = (" ".join([*words[:3], *words[3 + turn :], *words[3 : 3 + turn]]) for turn in range(1, _COPIES + 1))
-        answer = await self._ask(replace(asked, prompt=" ".join(copies)), form)
-        if isinstance(answer, Failed) and answer.passes:
-            raise _cannot_tell("whether it adds to texts", answer)
+        answer = await self._try(replace(asked, prompt=" ".join(copies)), form, "whether it adds to texts")
         of_longer = 0 if isinstance(answer, Failed) else token_count(answer, "prompt_tokens") or 0
         of_copy = (of_longer - counted) / (_COPIES - 1)
         if of_copy >= len(words) and (added := round(counted - of_copy)) > _FEW_ADDED:
@@ -441,6 +432,12 @@ class OpenAIEngine:
         # Temperature 1: a server that scales by it changes nothing.
         asked = {"max_tokens": new_tokens, "temperature": 1.0, "n": 1, "echo": True, "logprobs": 1, **_TOKENS_AS_IDS}
         return await self._send("/completions", {"prompt": list(token_ids), **asked}, serves="")
+
+    async def _try(self, request: GenerationRequest, form: _ServedForm, what: str) -> dict[str, Any] | Failed:
+        answer = await self._ask(request, form)
+        if isinstance(answer, Failed) and answer.passes:
+            raise _cannot_tell(what, answer)
+        return answer
 
     async def _ask(self, request: GenerationRequest, form: _ServedForm) -> dict[str, Any] | Failed:
         asked = {name: value for name, value in _decoding_of(request).items() if name not in form.left_out}
