@@ -91,13 +91,12 @@ Value = TypeVar("Value")
 
 
 class _TextEncoder:
-    """A loaded encoder and its tokenizer, on the CPU, in float32."""
+    """A loaded encoder and its tokenizer, on the CPU, in float32; `loader` names the class of transformers.
+
+    Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
+    """
 
     def __init__(self, path: Path, *, loader: str, longest_tokens: int | None = None) -> None:
-        """Look at the files, and load them. `loader` names the class of transformers; longer texts are cut.
-
-        Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
-        """
         directory = model_directory.existing_directory(path)
         # Encoders are too small to be saved in several files.
         if not (directory / "model.safetensors").is_file():
@@ -250,7 +249,6 @@ class EntailmentModel:
     """Says whether entailment is the likeliest label of a premise and a hypothesis; such is PubMedBERT-MNLI-MedNLI."""
 
     def __init__(self, directory: Path) -> None:
-        """Load it; raises `BadInputError` where its configuration names no label of entailment."""
         self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")
         named = self._encoder.config.get("id2label")
         labels = named.items() if isinstance(named, dict) else ()

@@ -206,7 +206,7 @@ class EngineInUse:
 
     With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
     decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where
-    the engine changed since the run began, or differs among the workers.
+    the engine changed since the run began, or differs among the workers. `self_test` asks it before all else.
     """
 
     def __init__(
@@ -218,7 +218,6 @@ class EngineInUse:
         identity_field: str = ENGINE_IDENTITY,
         self_test: "Callable[[EngineInUse], None] | None" = None,
     ) -> None:
-        """`self_test` asks the engine something before anything else is asked."""
         self._model = model
         self._runner = None if runner is None or runner.is_here or model.files is None else runner
         self._store = store

@@ -31,10 +31,9 @@ _ANSWER: Final = "With its date."
 
 
 class ChatTemplate:
-    """The chat template of one tokenizer, tried once on an invented conversation."""
+    """The chat template of one tokenizer, tried once; `BadInputError` where it fails, loops, or leaves out text."""
 
     def __init__(self, tokenizer: ModelTokenizer) -> None:
-        """Try the template; raises `BadInputError` where it fails, loops, or leaves out what is said."""
         self._name = tokenizer.directory.name
         template = tokenizer.settings.chat_template
         if not template:

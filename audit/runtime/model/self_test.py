@@ -70,12 +70,14 @@ class _Continuation(NamedTuple):
 
 
 class SelfTest:
-    """The self-test of one model by some texts."""
+    """The self-test of one model by some texts.
+
+    `scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit.
+    """
 
     def __init__(
         self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str], *, scores: bool, chat: bool
     ) -> None:
-        """`scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit."""
         self._model, self._tokenizer = model, tokenizer
         self._scores = scores or model.files is not None
         self._in_chat = chat and model.files is None

@@ -59,10 +59,9 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model that can be asked; connections and the thread that holds them are there during a `run` alone."""
+    """A served model that can be asked, which errors call `name`; connections are there during a `run` alone."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
-        """Prepare to send to what errors call `name`; raises `UnsafeError` for a host neither loopback nor approved."""
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model, self._access, self._name = model, access, name
 

@@ -165,7 +165,6 @@ class OpenAIEngine:
     name = "openai"
 
     def __init__(self, model: ServedModel, access: Access, *, context_length: int) -> None:
-        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._endpoint = Endpoint(model, access, name="the endpoint of MODEL")
         self._model = model
         self._server = f"the server of {model.name}"

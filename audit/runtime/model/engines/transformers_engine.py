@@ -126,7 +126,6 @@ class TransformersEngine:
     name = "transformers"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; raises `BadInputError` where transformers cannot."""
         os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
         with quiet_stderr():
             import torch

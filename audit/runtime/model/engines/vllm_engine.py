@@ -45,7 +45,6 @@ class VllmEngine:
     name = "vllm"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work."""
         os.environ.update(_ENVIRONMENT)
         # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
