@@ -237,13 +237,7 @@ def forget(request: ForgetRequest) -> Certificate:
         progress.say("1 of 4: the audit of the model in use")
         run_audit(settings.model_copy(update=asked))
     else:
-        rows = read_table(require_finished_run(request.before).evidence, "priors")
-        missing = {*named}.difference(row["patient_id"] for row in rows if not row["excluded"])
-        if missing:
-            raise BadInputError(
-                f"the audit {request.before.name} did not ask about {len(missing)} of {len(named)} named patients; "
-                "leave --before out, and the audit is made here with them"
-            )
+        _require_asked(request.before, named)
     is_made = isinstance(request.new, MadeElsewhere)
     progress.say("2 of 4: the new model is given" if is_made else "2 of 4: training again without them")
     model, record = _make_model(request, inputs.corpus, named, progress)
@@ -256,6 +250,15 @@ def forget(request: ForgetRequest) -> Certificate:
     comparison = compare_runs(pair, exact=False, forgetting=certified.published)
     write_comparison(request.out / CERTIFICATE, comparison, certified.certificate)
     return certified.certificate
+
+
+def _require_asked(before: Path, named: Sequence[str]) -> None:
+    rows = read_table(require_finished_run(before).evidence, "priors")
+    if missing := {*named}.difference(row["patient_id"] for row in rows if not row["excluded"]):
+        raise BadInputError(
+            f"the audit {before.name} did not ask about {len(missing)} of {len(named)} named patients; leave --before "
+            "out, and the audit is made here with them"
+        )
 
 
 def _require_place(request: ForgetRequest) -> None:
