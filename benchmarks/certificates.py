@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
-from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
+from clinaudit.audit.demo.training import PLAN, train_demo_model
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_test
@@ -52,7 +52,7 @@ def train_without(root: Path, corpus: Corpus, left_out: Sequence[str], number: i
     """Train the untrained model on everybody but the set of this number, as `clinaudit forget` does."""
     learned = [patient for patient in corpus.patient_ids("train") if patient not in left_out]
     notes = {patient: [note.text for note in corpus.notes_of(patient)] for patient in learned}
-    plan = TrainingPlan(epochs=DEFAULT_PLAN.epochs, learning_rate=DEFAULT_PLAN.learning_rate)
+    plan = TrainingPlan(epochs=PLAN.epochs, learning_rate=PLAN.learning_rate)
     base, out = root / "models" / UNTRAINED, root / "models" / f"without-{number}"
     train_again(base, notes, out, settings=plan, seed=seed + 1 + number, progress=Progress())
 

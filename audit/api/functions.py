@@ -1,8 +1,4 @@
-"""What `import clinaudit` gives: the commands as functions, with the same settings and errors (docs/results.md).
-
-Owns their signatures, and what a notebook shows of a result. Each raises the errors of `clinaudit.errors`; a command
-makes exit statuses of them.
-"""
+"""What `import clinaudit` gives: the commands as functions, with the same settings and errors (docs/results.md)."""
 
 import html
 from dataclasses import dataclass, field
@@ -104,14 +100,14 @@ def load_results(run: str | Path, *, exact: bool = False) -> Results:
 
     Raises `IntegrityError` where a file or the verdict was changed, `BadInputError` where the evidence was purged.
     """
-    from clinaudit.audit.results.publication.published_files import PAGES, read_exact, read_published, require_concluded
+    from clinaudit.audit.results.publication import published_files as files
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))
-    verify(finished, but=PAGES)
-    published = read_published(finished)
-    require_concluded(published)
-    return Results.of(read_exact(finished) if exact else published)
+    verify(finished, but=files.PAGES)
+    published = files.read_published(finished)
+    files.require_concluded(published)
+    return Results.of(files.read_exact(finished) if exact else published)
 
 
 def check(corpus: str | Path, **options: Any) -> Check:
@@ -123,8 +119,7 @@ def check(corpus: str | Path, **options: Any) -> Check:
     from clinaudit.audit.results.gate.policy import Guards
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
-    progress = Progress(quiet=settings.quiet)
-    survey = survey_corpus(settings, progress, minimum_unbroken_share=Guards().prompts)
+    survey = survey_corpus(settings, Progress(quiet=settings.quiet), minimum_unbroken_share=Guards().prompts)
     return Check(survey.text, survey.problems)
 
 
@@ -148,9 +143,8 @@ def mask(
         raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
     site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
     model = None if name_model is None else Path(name_model)
-    detector = filter_detectors(*site, rules_only=rules_only, name_model=model)
-    masker = Processes(PromptMasker(detector, policy=policy))
-    (masked,) = mask_prompts([(text, question)], masker, rules_for_all)
+    masker = PromptMasker(filter_detectors(*site, rules_only=rules_only, name_model=model), policy=policy)
+    (masked,) = mask_prompts([(text, question)], Processes(masker), rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
 
 

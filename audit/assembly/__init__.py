@@ -1,4 +1,1 @@
-"""The order of the stages, and from their outcomes to `results.json` and `run.json`: caveats, attacks, provenance.
-
-May import every stage's room. Computes no metric itself.
-"""
+"""The order of the stages, and from their outcomes to `results.json` and `run.json`: caveats, attacks, provenance."""

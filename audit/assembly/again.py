@@ -1,7 +1,4 @@
-"""One text of a finished run made again, by the same model from the same prompt (PHI).
-
-Owns how a request is made of a row of the evidence. Writes nothing.
-"""
+"""One text of a finished run made again, by the same model from the same prompt (PHI). Writes nothing."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +9,8 @@ from clinaudit.audit.runtime.choices import EngineChoice
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
-from clinaudit.audit.runtime.run.evidence_tables import Row, read_table
+from clinaudit.audit.runtime.run.directory import take_libraries_offline
+from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 
@@ -27,15 +24,23 @@ class TextAgain:
 
 
 def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineChoice, base: Path | None) -> TextAgain:
-    """Ask the model once more what one generation of a run was asked.
-
-    Raises `BadInputError` where the run has no such text, or the model is not the one that it audited.
-    """
+    """Ask the model anew what a generation of a run was asked; `BadInputError` where text or model are not its."""
     run = require_finished_run(root)
     verify(run)
     # A run of another version has other tables.
     read_published(run)
-    asked, prior = _asked(run, generation_id)
+    if not has_evidence(run):
+        raise BadInputError(f"{run.root.name} has no evidence: it was purged")
+    if not (run.evidence / "priors.parquet").is_file():
+        raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
+    asked, prior = (
+        next((row for row in rows if row["generation_id"] == generation_id and not row.get("excluded")), None)
+        for rows in (read_table(run.evidence, "generations"), read_table(run.evidence, "priors"))
+    )
+    if asked is None or prior is None:
+        raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
+    if asked["model"] != "audited" or asked["draw"]:
+        raise BadInputError("only what the audited model was asked greedily is made again; give the id of another text")
     record = read_record(run)
     digests, settings = record.get("digests"), record.get("settings")
     if not isinstance(digests, dict) or not isinstance(settings, dict):
@@ -64,20 +69,3 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
     finally:
         loaded.close()
     return TextAgain(read_stored(cut_at_repeats(output, tokenizer), tokenizer)[0], asked["text"])
-
-
-def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:
-    """Return the rows of a generation and of its prompt."""
-    if not has_evidence(run):
-        raise BadInputError(f"{run.root.name} has no evidence: it was purged")
-    if not (run.evidence / "priors.parquet").is_file():
-        raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
-    asked, prior = (
-        next((row for row in rows if row["generation_id"] == generation_id and not row.get("excluded")), None)
-        for rows in (read_table(run.evidence, "generations"), read_table(run.evidence, "priors"))
-    )
-    if asked is None or prior is None:
-        raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
-    if asked["model"] != "audited" or asked["draw"]:
-        raise BadInputError("only what the audited model was asked greedily is made again; give the id of another text")
-    return asked, prior

@@ -1,7 +1,4 @@
-"""A run that has begun: its directory, its store, the runner of its shards, and its progress.
-
-Owns what holds for every command that makes a run: where it may stand, what it is bound to, what libraries may do.
-"""
+"""A run that has begun: its directory, its store, the runner of its shards, and its progress."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

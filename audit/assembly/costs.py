@@ -1,8 +1,4 @@
-"""What an audit or an analysis takes: time of its stages, memory, and disk.
-
-By laws that were measured (docs/performance.md); of the time `Progress` takes what one stage has beside the others.
-Knows nothing of how the work is done.
-"""
+"""What an audit or an analysis takes: time, memory, disk; by laws that were measured (docs/performance.md)."""
 
 import shutil
 from collections.abc import Collection, Sequence
@@ -34,16 +30,17 @@ _A_NOTE: Final = 1.3e3
 #: Disk in bytes: of a generation, in the evidence; and of a byte of notes, masked.
 _DISK_A_GENERATION: Final = 40e3
 _DISK_A_BYTE: Final = 1.0
+#: Stages of models, each with how many answers or scored texts it is to end with.
+Asked = Sequence[tuple[str, int]]
 
 
 def count_asked(
     prompts: pl.DataFrame, texts: pl.DataFrame, finished: Collection[str], *, has_control: bool
 ) -> list[tuple[str, int]]:
-    """Return the stages of the models in their order, each with how many answers or scored texts it is to end with.
+    """Return the stages of the models in their order: of `prompts` (`priors`) and `texts` (`plan_texts`).
 
-    `prompts` are the rows of `priors`, `texts` those of `plan_texts`, `finished` the ids of the generations that a
-    stopped run made. A model that has all its answers already has no stage: that of the same title, which the other
-    model has, must not be taken for it.
+    A model that has all its answers already (`finished`: their ids) has no stage: that of the same title, which the
+    other model has, must not be taken for it.
     """
     kinds = (
         prompts.filter(~pl.col("excluded"))
@@ -61,9 +58,7 @@ def count_asked(
     return stages
 
 
-def expected_stages(
-    generations: int, note_bytes: int, cores: int, *, asked: Sequence[tuple[str, int]] = ()
-) -> list[Expected]:
+def expected_stages(generations: int, note_bytes: int, cores: int, *, asked: Asked = ()) -> list[Expected]:
     """Return the stages of an analysis, in order; with what its models are `asked`, those of an audit."""
     k, mb = generations / 1e3, note_bytes / 1e6
     scored = dict(asked).get(_SCORING["audited"], 0) / 1e3
@@ -106,17 +101,9 @@ def expected_stages(
 
 
 def foretell(
-    generations: int,
-    corpus: Corpus,
-    settings: ReadingOptions,
-    progress: Progress,
-    *,
-    asked: Sequence[tuple[str, int]] = (),
+    generations: int, corpus: Corpus, settings: ReadingOptions, progress: Progress, *, asked: Asked = ()
 ) -> None:
-    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less.
-
-    `generations` are all that are measured; in an audit they are yet to come, from the models that are `asked`.
-    """
+    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
     # With a cluster this machine has one process.
     cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))

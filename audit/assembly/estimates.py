@@ -1,7 +1,4 @@
-"""The table of estimates of a run, from its evidence tables: every formula is called here, and nothing is computed.
-
-A new formula is one line here (CONTRIBUTING, "Add a metric").
-"""
+"""The table of estimates of a run, from its evidence tables: a new formula is one line here (CONTRIBUTING)."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from clinaudit.audit.measures import population
 from clinaudit.audit.measures.cohorts.estimates import estimate_cohorts
 from clinaudit.audit.measures.disclosure import estimate_disclosure
 from clinaudit.audit.measures.everyday.estimates import estimate_everyday
@@ -17,12 +15,6 @@ from clinaudit.audit.measures.generation.estimates import Tables, estimate_compl
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.membership import estimate_membership
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
-from clinaudit.audit.measures.population import (
-    estimate_overlap,
-    estimate_population,
-    estimate_subgroups,
-    estimate_uniqueness,
-)
 from clinaudit.audit.pii.stage import estimate_identifiers
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.audit.statistics.estimates import add_differences
@@ -45,14 +37,17 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
         ({"queries_needed"}, estimate_queries),
         ({"membership"}, estimate_membership),
         ({"candidates", "cohorts", "judgements"}, _estimate_diagnoses),
-        ({"patients", "people", "cohorts"}, partial(estimate_population, training_length=training_length)),
-        ({"patients", "uniqueness"}, estimate_uniqueness),
-        ({"patients", "generation_metrics"}, partial(estimate_subgroups, match_tokens=match_tokens)),
-        ({"people", "priors"}, estimate_overlap),
+        ({"patients", "people", "cohorts"}, partial(population.estimate_population, training_length=training_length)),
+        ({"patients", "uniqueness"}, population.estimate_uniqueness),
+        ({"patients", "generation_metrics"}, partial(population.estimate_subgroups, match_tokens=match_tokens)),
+        ({"people", "priors"}, population.estimate_overlap),
         ({"priors"}, estimate_prompts),
         ({"priors", "generations"}, estimate_completeness),
     )
-    return with_differences(one_table(formula(tables) for needed, formula in formulas if tables.keys() >= needed))
+    table = one_table(formula(tables) for needed, formula in formulas if tables.keys() >= needed)
+    # Of the metrics whose chance is that of patients never seen.
+    differ = pl.col("metric").is_in([name for name, metric in METRICS.items() if metric.chance == "never seen"])
+    return one_table([add_differences(table.filter(differ)), table.filter(~differ)])
 
 
 def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
@@ -66,9 +61,3 @@ def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
         judge_sensitivity=None if sensitivity is None else sensitivity.value,
     )
     return one_table([before, disclosure])
-
-
-def with_differences(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with the differences of the metrics whose chance is that of patients never seen."""
-    differ = pl.col("metric").is_in([name for name, metric in METRICS.items() if metric.chance == "never seen"])
-    return one_table([add_differences(table.filter(differ)), table.filter(~differ)])

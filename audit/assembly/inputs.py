@@ -1,7 +1,4 @@
-"""The inputs of an audit, read and checked before any model is loaded.
-
-Owns the order of those checks, and the part of the inputs that each room gets.
-"""
+"""The inputs of an audit, read and checked before any model is loaded, in this order."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -102,14 +99,10 @@ class AuditInputs:
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
+        given = {"min_new_tokens": settings.ngram, "seed": settings.seed}
+        barred = self.control_token_ids
         return Decoding(
-            self.model,
-            self.tokenizer,
-            settings.max_new_tokens,
-            self.chat,
-            min_new_tokens=settings.ngram,
-            control_token_ids=self.control_token_ids,
-            seed=settings.seed,
+            self.model, self.tokenizer, settings.max_new_tokens, self.chat, control_token_ids=barred, **given
         )
 
 
@@ -164,6 +157,12 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
             f"{counted(naming, 'task')} of {printable(settings.tasks.name)} may name a patient of the corpus, whom the "
             "answers are then about: everyday tasks are to be about nobody; take the name out, and start anew"
         )
+    chat = None if settings.prompt_form == "text" else find_chat_template(tokenizer)
+    if chat is None and settings.prompt_form not in ("auto", "text"):
+        raise UsageError(
+            f"--prompt-form {settings.prompt_form}: the tokenizer in {tokenizer.directory.name} has no chat template; "
+            "ask the model as plain text (leave the option out), or give the tokenizer that it was tuned with"
+        )
     return AuditInputs(
         settings=settings,
         model=model,
@@ -181,25 +180,18 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         included=included,
         training=training,
         digests=digests,
-        chat=find_chat(settings, tokenizer),
+        chat=chat,
     )
 
 
 def read_unchanged(path: Path, content_of: Callable[[Path], _Content]) -> tuple[_Content, str]:
     """Return what `content_of` reads from a file, and its SHA-256; raises `StorageError` where it changes meanwhile."""
-    before = _state_of(path)
+    # What is wrong with a file that is not there, its reader says.
+    before = identity_of(path.stat()) if path.exists() else None
     content, digest = content_of(path), sha256_of(path)
-    if _state_of(path) != before:
+    if not path.exists() or identity_of(path.stat()) != before:
         raise changed(printable(path.name))
     return content, digest
-
-
-def _state_of(path: Path) -> tuple[int, ...] | None:
-    try:
-        return identity_of(path.stat())
-    except OSError:
-        # What is wrong with it, its reader says.
-        return None
 
 
 def require_together(settings: AuditSettings) -> None:
@@ -251,40 +243,23 @@ def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel |
     return control
 
 
-def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:
-    """Return the chat template to ask by, tried; None where all is asked as plain text.
-
-    Raises `UsageError` where a chat was asked for and there is none.
-    """
-    if settings.prompt_form == "text":
-        return None
-    chat = find_chat_template(tokenizer)
-    if chat is None and settings.prompt_form != "auto":
-        raise UsageError(
-            f"--prompt-form {settings.prompt_form}: the tokenizer in {tokenizer.directory.name} has no chat template; "
-            "ask the model as plain text (leave the option out), or give the tokenizer that it was tuned with"
-        )
-    return chat
-
-
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
-    """Read a training log, JSONL with one row for each epoch (the paper's Table 8); raises `BadInputError`."""
+    """Read a training log, JSONL with one row for each epoch (the paper's Table 8); raises `BadInputError`.
+
+    Where a row gives no perplexity, it is that of the validation loss (nats a token).
+    """
     rows: list[TrainingLoss] = []
     problems: list[str] = []
     for number, row in json_rows(read_text_file(path, role="the training log"), problems):
         try:
             losses = {key: row.get(key) for key in ("epoch", "train_loss", "validation_loss", "perplexity")}
-            rows.append(_with_perplexity(TrainingLoss.model_validate(losses)))
+            read = TrainingLoss.model_validate(losses)
+            loss = read.validation_loss
+            if read.perplexity is None and loss is not None and 0 <= loss < _LARGEST_LOSS:
+                read = read.model_copy(update={"perplexity": math.exp(loss)})
+            rows.append(read)
         except (ValueError, AttributeError):
             problems.append(f"row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
     if problems:
         raise BadInputError(f"the training log {path.name} is not valid", problems)
     return tuple(rows)
-
-
-def _with_perplexity(row: TrainingLoss) -> TrainingLoss:
-    """Return a row with the perplexity of its validation loss (nats a token), where the log does not give it."""
-    loss = row.validation_loss
-    if row.perplexity is not None or loss is None or not 0 <= loss < _LARGEST_LOSS:
-        return row
-    return row.model_copy(update={"perplexity": math.exp(loss)})

@@ -5,61 +5,33 @@ scrubbed for each diagnosis → (the model continues them) → generations → n
 notes → pieces, sections, templated text, K over the train split; near-verbatim text; text of one other patient. And:
 generations → identifiers, each with its owner. And: generations → verdicts of a judge. And: notes → the models' scores
 of their tokens → queries needed, membership. Every stage leaves evidence tables. Of these alone `estimate_run` makes
-the one table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside. `analyze`
-begins with generations that were made elsewhere, and goes the same way from there (`_measure_generations`).
+the one table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from clinaudit.audit.assembly import results as described
+from clinaudit.audit.assembly import scored
 from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs, read_unchanged
-from clinaudit.audit.assembly.results import (
-    describe_results,
-    describe_run,
-    find_fit_caveats,
-    fingerprint,
-    hidden_digest,
-    list_attacks,
-    named_patients,
-    rules_digest,
-)
-from clinaudit.audit.assembly.scored import (
-    NOT_ASKED_FOR,
-    ask_models,
-    begin_self_test,
-    measure_scored,
-    plan_scores,
-    self_test_caveats,
-)
+from clinaudit.audit.measures import population
 from clinaudit.audit.measures.cohorts.cohort import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.everyday.tasks import plan_tasks
+from clinaudit.audit.measures.generation import stage as generation
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.measures.generation.stage import (
-    find_written_tokens,
-    load_generations,
-    make_prompt_writer,
-    plan_prompts,
-)
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import score_judge
 from clinaudit.audit.measures.judge.stage import Ledger, cache_answers, judge_generations, make_inquiries, write_usage
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population import (
-    count_sharing,
-    describe_patients,
-    find_long_notes,
-    tabulate_facts,
-    take_census,
-)
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.fit import read_all_facts, read_facts_in_shards
@@ -90,7 +62,7 @@ class _Audited(NamedTuple):
     """Who is audited: facts and labels of all patients, who is asked, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
-    #: Columns of `tabulate_facts`.
+    #: Columns of `population.tabulate_facts`.
     patients: pl.DataFrame
     labels: pl.DataFrame
     targets: Targets
@@ -109,12 +81,13 @@ def run_audit(settings: AuditSettings) -> RunReport:
         inputs = load_inputs(settings)
     if inputs.model.ignored_files:
         progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
-    bound = fingerprint(inputs) | named_patients(inputs)
+    # A resumed run must name the same patients, and nothing else tells it.
+    bound = described.fingerprint(inputs) | {"--include-patients": inputs.digests.get("--include-patients")}
     with (
         begin_run(directory, bound, settings, inputs.corpus, progress) as run,
         cache_answers(inputs.judge, progress, keep_in=open_answer_cache(directory)) as answered,
     ):
-        self_test = begin_self_test(inputs, run)
+        self_test = scored.begin_self_test(inputs, run)
         audited = _choose_patients(inputs, run)
         facts = audited.facts
 
@@ -124,42 +97,42 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # Of the targets alone: whom the site named besides bars no token of anybody else's answers, and frees none.
         special = inputs.tokenizer.special_ids
         target_ids = audited.targets.patients["patient_id"]
-        written = find_written_tokens(target_ids, inputs.corpus, inputs.tokenizer, progress, control=special)
+        written = generation.find_written_tokens(target_ids, inputs.corpus, inputs.tokenizer, progress, control=special)
         inputs = replace(inputs, control_token_ids=special - written)
-        texts = plan_scores(audited.asked, inputs)
+        texts = scored.plan_scores(audited.asked, inputs)
         asked = count_asked(prompts, texts, run.store.generations(), has_control=inputs.control is not None)
         foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
-        scores, not_scored = ask_models(prompts, texts, inputs, run, self_test=self_test)
-        generations = load_generations(prompts, inputs.tokenizer, run.store)
+        scores, not_scored = scored.ask_models(prompts, texts, inputs, run, self_test=self_test)
+        generations = generation.load_generations(prompts, inputs.tokenizer, run.store)
         run.write({"generations": generations})
 
         # What the models' scores of the notes show: queries needed, membership.
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
-        run.write(measure_scored(scores, prompts, inputs, run, facts=facts, notes=notes))
+        run.write(scored.measure_scored(scores, prompts, inputs, run, facts=facts, notes=notes))
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         is_judged = _judge(inputs, generations, run)
         write_usage(answered, directory.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
-        census = take_census(inputs.corpus, inputs.tokenizer, progress)
+        census = population.take_census(inputs.corpus, inputs.tokenizer, progress)
         validation = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
-        everybody = pl.concat([audited.patients, tabulate_facts(validation.values(), inputs.corpus)])
-        patients = describe_patients(everybody, census, validation=validation)
+        everybody = pl.concat([audited.patients, population.tabulate_facts(validation.values(), inputs.corpus)])
+        patients = population.describe_patients(everybody, census, validation=validation)
         run.write(
             {
                 "patients": patients,
-                "long_notes": find_long_notes(patients, inputs.training_length),
-                "uniqueness": count_sharing(facts, settings.probed),
+                "long_notes": population.find_long_notes(patients, inputs.training_length),
+                "uniqueness": population.count_sharing(facts, settings.probed),
             }
         )
 
         # What the generations repeat and name; every figure, the verdict, and what is published.
-        identifiers = _measure_generations(generations, notes, run, settings=settings, site_rules=inputs.site_rules)
+        identifiers = _measure_generations(generations, notes, run, settings, inputs.site_rules)
         del generations
         exact = estimate_run(directory.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
         published = publish(exact)
-        results = describe_results(
+        results = described.describe_results(
             inputs,
             Estimates(published),
             {
@@ -170,12 +143,15 @@ def run_audit(settings: AuditSettings) -> RunReport:
             },
             identifiers=identifiers,
             is_judged=is_judged,
-            not_scored=not_scored if settings.score else NOT_ASKED_FOR,
-            caveats=[*self_test_caveats(inputs, run.store), *find_fit_caveats(facts.values(), inputs.profile)],
+            not_scored=not_scored if settings.score else scored.NOT_ASKED_FOR,
+            caveats=[
+                *scored.self_test_caveats(inputs, run.store),
+                *described.find_fit_caveats(facts.values(), inputs.profile),
+            ],
         )
         verdict = decide(inputs.policy, Estimates(exact), results, published=Estimates(published))
         results = results.model_copy(update={"verdict": verdict})
-        record = describe_run(inputs, prompts=prompts, bound=run.store.settings())
+        record = described.describe_run(inputs, prompts=prompts, bound=run.store.settings())
         write_evidence_page(directory, inputs.corpus, NoteReader(inputs.profile), match_tokens=settings.ngram)
         return publish_run(directory, results, exact, published, record)
 
@@ -201,7 +177,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
     bound: dict[str, object] = {
         "clinaudit": version("clinaudit"),
         "command": "analyze",
-        "GENERATIONS": hidden_digest(corpus, digest.encode("ascii")),
+        "GENERATIONS": described.hidden_digest(corpus, digest.encode("ascii")),
         "CORPUS": corpus.digest,
         "--tokenizer": digest_tokenizer(settings.tokenizer),
         "--template": profile.digest,
@@ -211,9 +187,9 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
     with begin_run(directory, bound, settings, corpus, progress) as run:
         foretell(len(generations), corpus, settings, progress)
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, run.runner)
-        run.write({"patients": describe_patients(tabulate_facts(known, corpus))})
+        run.write({"patients": population.describe_patients(population.tabulate_facts(known, corpus))})
         notes = MatchedCorpus(corpus, tokenizer, profile)
-        identifiers = _measure_generations(generations, notes, run, settings=settings, site_rules=site_rules)
+        identifiers = _measure_generations(generations, notes, run, settings, site_rules)
         # A third of all memory; what is estimated stands in the evidence.
         del generations
         exact = estimate_run(directory.evidence, match_tokens=settings.ngram)
@@ -228,49 +204,27 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
                 seed=settings.seed,
             ),
             identifiers=identifiers,
-            attacks=list_attacks(shown, release=None),
+            attacks=described.list_attacks(shown, release=None),
             warnings=[
                 "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
                 "here, no diagnosis was judged, and no policy was applied."
             ],
         )
-        bound["--identifier-rules"] = rules_digest(corpus, site_rules)
+        bound["--identifier-rules"] = described.rules_digest(corpus, site_rules)
         record = {"clinaudit": bound.pop("clinaudit"), "settings": bound, "libraries": library_versions()}
         return publish_run(directory, results, exact, published, record)
 
 
 def _measure_generations(
-    generations: pl.DataFrame,
-    notes: MatchedCorpus,
-    run: BegunRun,
-    *,
-    settings: ReadingOptions,
-    site_rules: SiteRules | None,
+    generations: pl.DataFrame, notes: MatchedCorpus, run: BegunRun, settings: ReadingOptions, rules: SiteRules | None
 ) -> IdentifierFacts:
-    """Write the tables of memorization and identifiers of generations, made here or given.
-
-    Returns how identifiers were looked for.
-    """
+    """Write the tables of memorization and identifiers of generations, made here or given; say how it was looked."""
+    shared: dict[str, Any] = {"seed": settings.seed, "progress": run.progress, "runner": run.runner}
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-    run.write(
-        measure_memorization(
-            generations,
-            notes,
-            match_tokens=settings.ngram,
-            seed=settings.seed,
-            progress=run.progress,
-            runner=run.runner,
-        )
-    )
+    run.write(measure_memorization(generations, notes, match_tokens=settings.ngram, **shared))
     # Identifiers that the generations hold, and whose they are.
     tables, facts = find_identifiers(
-        generations,
-        corpus=notes.corpus,
-        profile=notes.profile,
-        seed=settings.seed,
-        progress=run.progress,
-        site_rules=site_rules,
-        runner=run.runner,
+        generations, corpus=notes.corpus, profile=notes.profile, site_rules=rules, **shared
     )
     run.write(tables)
     return facts
@@ -286,10 +240,10 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
         labels=labels,
         panel=inputs.panel,
         probed=inputs.probed,
-        writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
+        writer=generation.make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
         progress=run.progress,
     )
-    patients = tabulate_facts(facts.values(), inputs.corpus)
+    patients = population.tabulate_facts(facts.values(), inputs.corpus)
     targets = match_cohorts(
         patients,
         labels=labels,
@@ -299,7 +253,16 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
         missing=missing,
         progress=run.progress,
     )
-    asked = _choose_asked(targets.patients, inputs)
+    # Whom the site named and who is no target is asked what a target is, and is in no figure: whoever is named for
+    # a reason (a request for deletion, a complaint) must be in no number by which that could be noticed.
+    named = sorted(inputs.included.ids) if inputs.included is not None else []
+    included = (
+        pl.DataFrame({"patient_id": named}, schema={"patient_id": pl.String})
+        .join(targets.patients, on="patient_id", how="anti", maintain_order="left")
+        .select("patient_id", diagnoses=pl.lit([diagnosis.id for diagnosis in inputs.panel]))
+    )
+    by_role = {"target": targets.patients, "included": included}
+    asked = pl.concat([rows.with_columns(role=pl.lit(role)) for role, rows in by_role.items()])
     annotations = annotate_members(
         {*targets.cohorts["patient_id"], *asked.filter(role="included")["patient_id"]},
         facts=facts,
@@ -314,41 +277,21 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
     return _Audited(facts, patients, labels, targets, asked, annotations)
 
 
-def _choose_asked(targets: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
-    """Return the targets, and the patients whom the site named and who are none, each with every audited diagnosis.
-
-    These are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
-    a complaint) must be in no number by which that could be noticed.
-    """
-    named = sorted(inputs.included.ids) if inputs.included is not None else []
-    every = pl.lit([diagnosis.id for diagnosis in inputs.panel])
-    included = (
-        pl.DataFrame({"patient_id": named}, schema={"patient_id": pl.String})
-        .join(targets, on="patient_id", how="anti", maintain_order="left")
-        .select("patient_id", diagnoses=every)
-    )
-    by_role = {"target": targets, "included": included}
-    return pl.concat([rows.with_columns(role=pl.lit(role)) for role, rows in by_role.items()])
-
-
 def _of_members(audited: _Audited) -> pl.DataFrame:
     """Return the annotations of the cohorts' members: those of whom the site named besides enter nothing published."""
     return audited.annotations.filter(pl.col("patient_id").is_in(audited.targets.cohorts["patient_id"].implode()))
 
 
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
-    """Return the prompts about the targets, about the patients whom the site named besides (paper 3.1), and the tasks.
-
-    The control model is asked everyday tasks where the pools are too small to tell what chance gives.
-    """
+    """Return the prompts about the targets, about patients whom the site named besides (paper 3.1), and the tasks."""
     known: dict[Role, pl.DataFrame] = {"target": _of_members(audited), "included": audited.annotations}
     planned = [
-        plan_prompts(
+        generation.plan_prompts(
             dict(audited.asked.filter(role=role).select("patient_id", "diagnoses").iter_rows()),
             role=role,
             facts=audited.facts,
             probed=inputs.probed,
-            writer=make_prompt_writer(
+            writer=generation.make_prompt_writer(
                 inputs.profile,
                 panel=inputs.panel,
                 decoding=inputs.decoding,
@@ -365,10 +308,7 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
 
 
 def _judge(inputs: AuditInputs, generations: pl.DataFrame, run: BegunRun) -> bool:
-    """Write what the judge reads in labelled texts and in the generations; return whether a figure needs it (3.2.2).
-
-    What it reads of patients whom the site named besides is no figure, and no outcome tells that they were named.
-    """
+    """Write what the judge reads in labelled texts and generations; return whether a figure needs it (3.2.2)."""
     ledger, inquiries = Ledger(run.store, run.runner), make_inquiries(generations)
     is_judged = not make_inquiries(generations.filter(role="target"))["refused"].all()
     scored = as_table("scored_texts", [])

@@ -1,12 +1,13 @@
 """From an audit's inputs and outcomes to `results.json` and `run.json`: what is said of a run beside its figures.
 
-Owns which words go into which field, which attacks a run holds, the caveats (limitations that follow from inputs and
-settings), and provenance, with the fingerprint that a resumed run must share (docs/results.md). Every figure is a row
-of the table of estimates.
+Which attacks a run holds, the caveats (limitations that follow from inputs and settings), and provenance, with the
+fingerprint that a resumed run must share (docs/results.md).
 """
 
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -20,7 +21,6 @@ from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.audit.results.publication.published_files import kept_identity
 from clinaudit.audit.runtime.model.audited_model import ENGINE_IDENTITY, OF_SCORES
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
-from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
@@ -65,6 +65,15 @@ def describe_results(
     `caveats` come before those that follow from the inputs.
     """
     settings, probed = inputs.settings, inputs.probed
+    having = dict(tables["labels"].filter("present")["diagnosis"].value_counts().iter_rows())
+    cohorts = {}
+    for diagnosis, status, reason in tables["outcomes"].iter_rows():
+        if having.get(diagnosis, 0) < FEWEST_WITH_DIAGNOSIS:
+            status, reason = "not_asked", "fewer than 11 patients of the corpus have it"
+        elif status not in ("poorly_matched", "unavailable"):
+            # How alike the groups are is said by the rows of `smd`.
+            status = "matched"
+        cohorts[diagnosis] = CohortFacts(status=status, reason=reason)
     return RunResults(
         settings=Settings(
             match_tokens=settings.ngram,
@@ -81,30 +90,17 @@ def describe_results(
             labels=label_source(inputs.corpus, settings.judge),
             warnings=list(inputs.corpus.warnings),
         ),
-        cohorts=_describe_cohorts(tables["outcomes"], tables["labels"]),
+        cohorts=cohorts,
         identifiers=identifiers,
         not_scored=not_scored,
         judge=inputs.judge.name if is_judged else None,
         judge_labels=inputs.labelled.source if is_judged else None,
-        warnings=[*caveats, *find_caveats(inputs, published, tables), *find_identity_caveats(published)],
+        warnings=[*caveats, *find_caveats(inputs, published, tables)],
         narrowed=inputs.narrowed,
         training=None if inputs.training is None else list(inputs.training),
         attacks=list_attacks(published, release=settings.release),
         release=settings.release,
     )
-
-
-def _describe_cohorts(outcomes: pl.DataFrame, labels: pl.DataFrame) -> dict[str, CohortFacts]:
-    having = dict(labels.filter("present")["diagnosis"].value_counts().iter_rows())
-    found = {}
-    for diagnosis, status, reason in outcomes.iter_rows():
-        if having.get(diagnosis, 0) < FEWEST_WITH_DIAGNOSIS:
-            status, reason = "not_asked", "fewer than 11 patients of the corpus have it"
-        elif status not in ("poorly_matched", "unavailable"):
-            # How alike the groups are is said by the rows of `smd`.
-            status = "matched"
-        found[diagnosis] = CohortFacts(status=status, reason=reason)
-    return found
 
 
 def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attack]:
@@ -124,36 +120,10 @@ def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attac
     ]
 
 
+#: What the report warns of, by name; they hold no text of the corpus.
+_CAVEATS: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("caveats.toml").read_text(encoding="utf-8"))
 #: Up to this share of the patients nothing is said: a caveat about fewer would tell of single patients.
 _FEW: Final = 0.1
-
-
-def find_identity_caveats(published: Estimates) -> list[str]:
-    """Return the caveats that follow from how identifiable the patients are, a sentence or two each."""
-    found = []
-    tagged = sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)})
-    if tagged:
-        without = published.rows("uniqueness", part=NO_PROMPT)
-        nobody = {row.tier for row in without if row.of_low and row.count_low == row.of_low}
-        lost = f" Tiers at which nobody has a prompt: {', '.join(sorted(nobody))}." if nobody else ""
-        found.append(
-            f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
-            f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"
-        )
-    if any(_is_more_than_few(row) for row in published.rows("long_notes", arm="train")):
-        found.append(
-            "Many train patients have a note that is longer than what the model was trained on (--training-length, or "
-            "its context). Such a note was left out of training or cut, so that these patients may count as trained on "
-            "and were not: what the model gives away of the others is watered down. Who they are: "
-            "evidence/long_notes.parquet."
-        )
-    if any(row.count_high for row in published.rows("several_ids")):
-        found.append(
-            "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
-            "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
-            "they are: evidence/people.parquet."
-        )
-    return found
 
 
 def _is_more_than_few(row: Row) -> bool:
@@ -170,112 +140,55 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
         if finding.found < MINIMUM_SHARE * finding.of:
             subjects.setdefault(finding.kind, []).extend(fact for fact in Fact if fact == finding.subject)
     said = [f"{kind} ({', '.join(dict.fromkeys(of))})" if of else str(kind) for kind, of in subjects.items()]
-    if not said:
-        return []
-    return [
-        f"Note template or tables do not fit many of the notes: {'; '.join(said)}. A model that is asked so may give "
-        "less than it holds, or is asked about somebody else. `clinaudit check` says more."
-    ]
+    return [_CAVEATS["misfits"].format(misfits="; ".join(said))] if said else []
 
 
 def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]) -> list[str]:
-    """Return the caveats that follow from inputs and settings, a sentence or two each; they hold no text of the corpus.
-
-    Reads the `tables` labels, cohorts, and annotations of the cohorts' members.
-    """
+    """Return the caveats of inputs and settings, and of how identifiable patients are; reads `tables`."""
     settings, probed, corpus, files = inputs.settings, inputs.probed, inputs.corpus, inputs.model.files
     panel = [diagnosis.id for diagnosis in inputs.panel]
-    source = label_source(corpus, settings.judge)
-    is_served = settings.judge == "openai"
-    served_by = f"a served language model ({inputs.judge.identity().get('model')})"
-    if inputs.control is None:
-        beside = "nothing measured here can be attributed to training."
-    elif probed.asks_control:
-        beside = "the control model alone tells what is due to training."
-    else:
-        beside = "the control model alone tells what is due to training, and of diagnoses nothing does."
+    source, judge, is_served = label_source(corpus, settings.judge), inputs.judge.identity(), settings.judge == "openai"
+    by_table = source == "table"
     named = {name for _, name in corpus.diagnosis_labels or ()}
-    unlabelled = [name for name in panel if name not in named] if source == "table" else []
     scored = set(inputs.labelled.texts.filter(pl.col("kind") == "labelled")["diagnosis"])
-    unscored = [name for name in panel if name not in scored]
     asked = {form: {row.tier for row in published.rows("patients", form=form)} for form in ("text", "chat")}
-    not_in_chat = [tier for tier in settings.tier if probed.form == "both" and tier not in asked["chat"]]
-    missing = [tier for tier in settings.tier if tier not in asked["text"] | asked["chat"]]
-    both = "its errors are in both, so the disclosure figures may look better or worse than they are."
-    said: list[tuple[object, str]] = [
-        (not corpus.has_counterfactual, f"The corpus has no held-out (nontrain) patients: {beside}"),
-        (
-            files and files.adapter and inputs.control is None and settings.control != "none",
-            "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
-            "away before it was trained on these patients was not asked.",
-        ),
-        (
-            settings.release == "weights" and not settings.draws,
-            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
-            "them can ask as often as they like. Give --draws 1 or more.",
-        ),
-        (
-            source == "openai",
-            f"Diagnosis labels were read off the notes by {served_by} that also judges the generations: {both}",
-        ),
-        (
-            source == "openai" and (tables["labels"]["reason"] == NO_ANSWER).any(),
-            "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
-            "neither positive nor a control.",
-        ),
-        (
-            source == "table" and is_served,
-            f"Generations were judged by {served_by}. What runs behind its address cannot be seen from here, and asked "
-            "again it may answer otherwise; the labels are those of the diagnoses table.",
-        ),
-        (
-            source == "table" and is_served and tables["annotations"]["in_note_start"].has_nulls(),
-            "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
-            "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
-            "were taken out.",
-        ),
-        (
-            inputs.judge.identity().get("decoding") == "provider-default",
-            "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
-            "asked once.",
-        ),
-        (
-            source == "lexicon",
-            f"Diagnosis labels were read off the notes by the same lexicon that judges the generations: {both}",
-        ),
-        (
-            tables["cohorts"].is_empty(),
-            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured.",
-        ),
-        (
-            # Their names are the table's own text, which stays out of what is published.
-            named - {diagnosis.id for diagnosis in inputs.sensitive},
-            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
-            "hiv); they were not used.",
-        ),
-        (
-            unlabelled,
-            f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
-            "that no cohort can be made.",
-        ),
-        (
-            unscored,
-            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
-            "known. Give labelled texts of your own with --judge-labels.",
-        ),
-        (
-            probed.form == "chat",
-            "The model was asked in a chat alone: what it gives away as plain text was not tested.",
-        ),
-        (
-            probed.form == "text" and inputs.tokenizer.has_chat_template,
-            "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
-            "tested.",
-        ),
-        (not_in_chat, f"No prompt could be made in a chat at these tiers: {', '.join(not_in_chat)}."),
-        (missing, f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured."),
-    ]
-    return [sentence for holds, sentence in said if holds]
+    without = published.rows("uniqueness", part=NO_PROMPT)
+    no_control = inputs.control is None
+    of: dict[str, list[str]] = {
+        "unlabelled": [name for name in panel if name not in named] if by_table else [],
+        "unscored": [name for name in panel if name not in scored],
+        "not_in_chat": [tier for tier in settings.tier if probed.form == "both" and tier not in asked["chat"]],
+        "missing": [tier for tier in settings.tier if tier not in asked["text"] | asked["chat"]],
+        "tags": sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)}),
+        "nobody": sorted({row.tier for row in without if row.of_low and row.count_low == row.of_low}),
+    }
+    holds: dict[str, object] = {
+        "no_held_out_no_control": not corpus.has_counterfactual and no_control,
+        "no_held_out_control": not corpus.has_counterfactual and not no_control and probed.asks_control,
+        "no_held_out_scores": not corpus.has_counterfactual and not no_control and not probed.asks_control,
+        "other_tokenizer": files and files.adapter and no_control and settings.control != "none",
+        "weights_leave": settings.release == "weights" and not settings.draws,
+        "labels_by_judge": source == "openai",
+        "labels_unknown": source == "openai" and (tables["labels"]["reason"] == NO_ANSWER).any(),
+        "judged_elsewhere": by_table and is_served,
+        "unread_members": by_table and is_served and tables["annotations"]["in_note_start"].has_nulls(),
+        "provider_decodes": judge.get("decoding") == "provider-default",
+        "labels_by_lexicon": source == "lexicon",
+        "no_cohort": tables["cohorts"].is_empty(),
+        "unknown_diagnosis": named - {diagnosis.id for diagnosis in inputs.sensitive},
+        "unlabelled": of["unlabelled"],
+        "unscored": of["unscored"],
+        "chat_alone": probed.form == "chat",
+        "text_alone": probed.form == "text" and inputs.tokenizer.has_chat_template,
+        "not_in_chat": of["not_in_chat"],
+        "missing": of["missing"],
+        "tagged": of["tags"] and not of["nobody"],
+        "tagged_nobody": of["tags"] and of["nobody"],
+        "long_notes": any(_is_more_than_few(row) for row in published.rows("long_notes", arm="train")),
+        "several_ids": any(row.count_high for row in published.rows("several_ids")),
+    }
+    words = {name: ", ".join(found) for name, found in of.items()} | {"model": str(judge.get("model"))}
+    return [_CAVEATS[name].format_map(words) for name, is_so in holds.items() if is_so]
 
 
 _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
@@ -340,20 +253,16 @@ def rules_digest(corpus: Corpus, rules: SiteRules | None) -> str | None:
     return None if rules is None else hidden_digest(corpus, rules.digest.encode("ascii"))
 
 
-def named_patients(inputs: AuditInputs) -> dict[str, object]:
-    """Return the digest of the ids that the site named; a resumed run must have the same, and nothing else tells it."""
-    return {"--include-patients": inputs.digests.get("--include-patients")}
-
-
 def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[str, Any]) -> dict[str, object]:
     """Return `run.json`: identity, settings, versions and digests; no paths, no times.
 
-    `bound` are the settings that the run's store keeps, the engines' identities among them; that of the engine that
-    scored notes where it is not the one that decoded.
-
-    The identity is no part of the fingerprint: a resumed run may be given another name, and keeps the one that it has
-    where none is given.
+    `bound` are the settings that the run's store keeps, the engines' identities among them. The audit's own identity is
+    no part of the fingerprint: a resumed run may be given another name, and keeps its own where none is given.
     """
+    files = inputs.model.files
+    of_parts: dict[str, object] = {}
+    if files is not None and files.adapter is not None and files.base_digest is not None:
+        of_parts = {"base model": files.base_digest, "adapter": files.adapter.digest}
     earlier = kept_identity(RunDirectory(inputs.settings.out))
     # Nothing that a run keeps depends on them: with other ones identifiers are looked for again.
     settings = fingerprint(inputs) | {"--identifier-rules": rules_digest(inputs.corpus, inputs.site_rules)}
@@ -370,7 +279,7 @@ def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[s
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,
-            **_adapter_digests(inputs.model.files),
+            **of_parts,
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
             "prompts": hidden_digest(inputs.corpus, audited_prompts(prompts)),
@@ -383,10 +292,3 @@ def audited_prompts(prompts: pl.DataFrame) -> bytes:
     asked = prompts.filter(role="target", model="audited", draw=0)
     # The messages of a chat stand in its prompt.
     return asked.drop("messages").write_ndjson().encode("utf-8")
-
-
-def _adapter_digests(files: ModelFiles | None) -> dict[str, str]:
-    """Return the digests of the two parts of a model with an adapter."""
-    if files is None or files.adapter is None or files.base_digest is None:
-        return {}
-    return {"base model": files.base_digest, "adapter": files.adapter.digest}

@@ -1,8 +1,7 @@
 """Asking the models: whose notes are scored, by which models, what the control model is asked, and the self-test.
 
 Every target's notes are scored (docs/methods.md, sections 13 and 14), with `--score-all` every train patient's, and
-those of the patients whom the site named besides. The latter are in no figure; with `--score-all` they are in those of
-membership. The self-test is made once a run, on notes of some patients (docs/methods.md, section 1).
+those of the patients whom the site named besides, who are in no figure (with `--score-all` in those of membership).
 """
 
 import json
@@ -26,17 +25,13 @@ from clinaudit.audit.runtime.model.audited_model import CONTROL_IDENTITY, ENGINE
 from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest, longest_tested
 from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.audit.runtime.run.store import RunStore
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
 
 def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
-    """Return the texts to score, of `plan_texts`; none where no scores are wanted.
-
-    `asked` are the targets and the patients whom the site named besides: patient_id and role.
-    """
+    """Return the texts to score, of `plan_texts`, of those `asked` (patient_id, role); none if none are wanted."""
     if not inputs.settings.score:
         asked = asked.clear()
     trained = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
@@ -47,13 +42,12 @@ def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
+#: What the engine of a run is asked before anything else.
+_Test = Callable[[EngineInUse], None] | None
+
+
 def ask_models(
-    prompts: pl.DataFrame,
-    texts: pl.DataFrame,
-    inputs: AuditInputs,
-    run: BegunRun,
-    *,
-    self_test: Callable[[EngineInUse], None] | None,
+    prompts: pl.DataFrame, texts: pl.DataFrame, inputs: AuditInputs, run: BegunRun, *, self_test: _Test
 ) -> tuple[pl.DataFrame, str | None]:
     """Have the audited model and the control, where there is one, answer their prompts and score the texts.
 
@@ -61,19 +55,16 @@ def ask_models(
     everyday tasks and notes; the same, be it tested or not. `self_test` is asked of the audited one first.
     """
     found = []
-    models: tuple[tuple[ScoredModel, AuditedModel | None, str], ...] = (
-        ("audited", inputs.model, ENGINE_IDENTITY),
-        ("control", inputs.control, CONTROL_IDENTITY),
-    )
-    for name, model, identity_field in models:
-        if model is not None:
-            test = self_test if name == "audited" else None
-            engine = EngineInUse(model, run.runner, run.store, identity_field=identity_field, self_test=test)
-            with closing(engine):
-                engine.require(max(longest(texts), longest_tested(model)))
-                decoding = replace(inputs.decoding, model=model)
-                generate(prompts.filter(model=name), decoding, engine, run.store, run.progress)
-                found.append(score_notes(texts, engine, run.store, run.progress, model=name))
+    models: list[tuple[ScoredModel, AuditedModel, str, _Test]] = [("audited", inputs.model, ENGINE_IDENTITY, self_test)]
+    if inputs.control is not None:
+        models.append(("control", inputs.control, CONTROL_IDENTITY, None))
+    for name, model, identity_field, test in models:
+        engine = EngineInUse(model, run.runner, run.store, identity_field=identity_field, self_test=test)
+        with closing(engine):
+            engine.require(max(longest(texts), longest_tested(model)))
+            decoding = replace(inputs.decoding, model=model)
+            generate(prompts.filter(model=name), decoding, engine, run.store, run.progress)
+            found.append(score_notes(texts, engine, run.store, run.progress, model=name))
     return pl.concat([scores for scores, _ in found]), found[0][1]
 
 
@@ -108,15 +99,15 @@ _PASSED: Final = "self-test"
 _FILE: Final = "self_test.json"
 
 
-def begin_self_test(inputs: AuditInputs, run: BegunRun) -> Callable[[EngineInUse], None] | None:
-    """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
-
-    None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
-    """
+def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
+    """Test tokenizer and weights, unless it was done; return the rest, for the engine. Or `BadInputError`."""
     if inputs.settings.skip_self_test or _PASSED in run.store.settings():
         return None
-    settings = inputs.settings
-    texts = _choose_texts(inputs.corpus, settings.seed)
+    settings, corpus = inputs.settings, inputs.corpus
+    # A note each of some patients, by chance: of those trained on, where there are any.
+    patients = sorted(corpus.patient_ids("train") or corpus.patients)
+    chosen = random.Random(settings.seed).sample(patients, min(TEXTS, len(patients)))
+    texts = [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]
     is_chat = inputs.probed.form == "chat"
     test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score, chat=is_chat)
     with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
@@ -137,18 +128,10 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> Callable[[EngineInUse
 
 def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:
     """Return what the report says of the self-test; nothing where all was alike."""
-    named: list[str] | None = store.settings().get(_PASSED)
-    if named is not None:
-        return named
     option = " (--skip-self-test)" if inputs.settings.skip_self_test else ""
-    return [
+    left_out = (
         f"The self-test of the model was left out{option}: nothing shows that the engine decodes the model that was "
         "given, with its own tokenizer. A model that is read wrongly looks as if it knew nothing."
-    ]
-
-
-def _choose_texts(corpus: Corpus, seed: int) -> list[str]:
-    """Return a note each of some patients, by chance: of those trained on, where there are any."""
-    patients = sorted(corpus.patient_ids("train") or corpus.patients)
-    chosen = random.Random(seed).sample(patients, min(TEXTS, len(patients)))
-    return [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]
+    )
+    named: list[str] = store.settings().get(_PASSED, [left_out])
+    return named

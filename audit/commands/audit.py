@@ -5,50 +5,30 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import (
-    PATH,
-    Command,
-    GroupedCommand,
-    not_empty,
-    options_of,
-    value_option,
-    with_options,
-)
+from clinaudit.audit.commands.options import PATH, GroupedCommand, not_empty, options_of, value_option, with_options
 from clinaudit.audit.commands.show import say_summary
+from clinaudit.audit.runtime import settings as groups
 from clinaudit.audit.runtime.console import say
-from clinaudit.audit.runtime.settings import (
-    AnalyzeSettings,
-    AuditSettings,
-    JudgeOptions,
-    ModelOptions,
-    PromptOptions,
-    ReadingOptions,
-    ReportOptions,
-    ScoringOptions,
-    read_settings,
-)
+from clinaudit.audit.runtime.settings import AuditSettings, ReadingOptions
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
-
-def _audit_options(command: Command) -> Command:
-    options = [
-        value_option("--config", "TOML file with any of these options."),
-        *options_of(ReadingOptions, "progress", "quiet"),
-        *options_of(ModelOptions, title="The model"),
-        *options_of(ScoringOptions, title="Scores and the control model"),
-        *options_of(ReadingOptions, but=("progress", "quiet"), title="Reading and matching notes"),
-        *options_of(PromptOptions, title="Patients and prompts"),
-        *options_of(JudgeOptions, title="The judge"),
-        *options_of(ReportOptions, title="The verdict and the report"),
-    ]
-    return with_options(options)(command)
+_AUDIT_OPTIONS = [
+    value_option("--config", "TOML file with any of these options."),
+    *options_of(ReadingOptions, "progress", "quiet"),
+    *options_of(groups.ModelOptions, title="The model"),
+    *options_of(groups.ScoringOptions, title="Scores and the control model"),
+    *options_of(ReadingOptions, but=("progress", "quiet"), title="Reading and matching notes"),
+    *options_of(groups.PromptOptions, title="Patients and prompts"),
+    *options_of(groups.JudgeOptions, title="The judge"),
+    *options_of(groups.ReportOptions, title="The verdict and the report"),
+]
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("model", callback=not_empty)
 @click.argument("corpus", type=PATH)
 @value_option("--out RUN", "The run; resumed if it exists.", required=True)
-@_audit_options
+@with_options(_AUDIT_OPTIONS)
 def audit(config: Path | None, **options: Any) -> int:
     """Audit MODEL against CORPUS; the exit status is the verdict.
 
@@ -63,8 +43,7 @@ def audit(config: Path | None, **options: Any) -> int:
       clinaudit audit model/ corpus/ --out run/ --policy policy.toml
       clinaudit audit model/ corpus/ --out run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
     """
-    settings = read_settings(options, config=config)
-    return audit_and_say(settings)
+    return audit_and_say(groups.read_settings(options, config=config))
 
 
 def audit_and_say(settings: AuditSettings) -> int:
@@ -105,7 +84,7 @@ def analyze(**options: Any) -> int:
     """
     from clinaudit.audit.assembly.pipeline import analyze_file
 
-    settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
+    settings = groups.AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
     report = analyze_file(settings)
     say_summary(report, settings.out / "report.html", quiet=settings.quiet)
     return 0

@@ -6,16 +6,9 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import (
-    PATH,
-    options_of,
-    policy_option,
-    template_option,
-    value_option,
-    with_options,
-)
+from clinaudit.audit.commands.options import PATH, options_of, policy_option, value_option, with_options
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work, warn
-from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
+from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, ReadingOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -24,21 +17,13 @@ from clinaudit.reports.wording.numbers import counted
 
 @click.command()
 @click.argument("corpus", type=PATH)
-@template_option()
+@options_of(ReadingOptions, "template")[0]
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
 @value_option("--prompts FILE", "Leave the prompts in this file, JSONL (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def check(
-    corpus: Path,
-    template: Path | None,
-    policy: Path | None,
-    tier: tuple[str, ...],
-    show: str | None,
-    prompts: Path | None,
-    quiet: bool,
-) -> int:
+def check(corpus: Path, policy: Path | None, show: str | None, prompts: Path | None, quiet: bool, **given: Any) -> int:
     """Validate CORPUS and say what an audit of it would cover; runs no model.
 
     It says what the note template finds in the notes, whether the patients table is of the same patients, which tiers
@@ -60,23 +45,14 @@ def check(
     """
     if show is not None and prompts is not None:
         raise UsageError("--show and --prompts do not go together; give them one after the other")
-    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier or TIER_IDS)
-    progress = Progress(quiet=quiet)
+    template, tier = given["template"], given["tier"] or TIER_IDS
+    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier)
     if show is not None:
-        _show(settings, show)
+        from clinaudit.audit.preview.patient_view import patient_view
+
+        for block in patient_view(settings, show):
+            say(block)
         return 0
-    _survey(settings, policy, prompts, progress)
-    return 0
-
-
-def _show(settings: AuditSettings, patient_id: str) -> None:
-    from clinaudit.audit.preview.patient_view import patient_view
-
-    for block in patient_view(settings, patient_id):
-        say(block)
-
-
-def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
     from clinaudit.audit.preview.fit import Kind
     from clinaudit.audit.preview.survey import survey_corpus, write_prompts
     from clinaudit.audit.results.gate.policy import Guards, load_policy
@@ -86,7 +62,7 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     if prompts is not None:
         require_writable(prompts, role="the file of prompts")
     guards = Guards() if loaded is None else loaded.guards
-    survey = survey_corpus(settings, progress, minimum_unbroken_share=guards.prompts)
+    survey = survey_corpus(settings, Progress(quiet=quiet), minimum_unbroken_share=guards.prompts)
     say(survey.text, nl=False)
     if loaded is not None:
         from clinaudit.audit.results.gate.power import needed_patients_text
@@ -98,6 +74,7 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     denied = [finding.text for finding in survey.findings if finding.kind is Kind.FACT_DENIED]
     if denied:
         raise BadInputError("the note template denies facts that stand in most notes; correct not_in_notes", denied)
+    return 0
 
 
 @click.group()

@@ -1,6 +1,5 @@
 """`clinaudit compare` (docs/for-ml-engineers.md). Owns its options and what it prints and writes; computes nothing."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -84,7 +83,12 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.reports.pages.certificate import comparison_json
     from clinaudit.reports.terminal import comparison_text
 
-    _require_options_that_fit(options)
+    of_certificate = [name for name in _OF_CERTIFICATES if options[name] is not None]
+    if of_certificate and options["forgotten"] is None:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in of_certificate)
+        raise UsageError(f"only a certificate takes {names}; name the patients with --forgotten")
+    if options["bench"] is None and options["bench_model"] is not None:
+        raise UsageError("--bench-model names a model of --bench; give both")
     forgotten = options["forgotten"]
     listed = None if forgotten is None else read_patient_list(forgotten)
     if out is not None:
@@ -106,13 +110,3 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         if certificate is not None:
             say(f"certificate by patient (PHI): {out / 'evidence' / 'certificate.html'}")
     return 0 if certificate is None else EXIT_STATUS[certificate.verdict]
-
-
-def _require_options_that_fit(options: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for options that need others beside them."""
-    given = [name for name in _OF_CERTIFICATES if options[name] is not None]
-    if given and options["forgotten"] is None:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise UsageError(f"only a certificate takes {names}; name the patients with --forgotten")
-    if options["bench"] is None and options["bench_model"] is not None:
-        raise UsageError("--bench-model names a model of --bench; give both")

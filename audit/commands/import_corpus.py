@@ -64,6 +64,7 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
       clinaudit import csv notes.csv corpus/ --columns columns.toml
     """
     from clinaudit.priors.diagnoses import load_panel
+    from clinaudit.priors.importers.corpus_writer import left_behind
     from clinaudit.priors.importers.export import ImportRequest
 
     diagnoses = read_settings({"model": "", "corpus": dest, "out": dest}, config=config).diagnoses
@@ -74,8 +75,11 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
     plan = plan_import(request)
     with Progress(quiet=quiet).stage("reading", total=round(plan.total_bytes / _MB), unit="MB") as advance:
         imported = plan.run(lambda read_bytes: advance(read_bytes / _MB))
-    lines = [*_summary(imported, dest, complete), *_left_lines(dest)]
-    say_of_finished_work("\n".join(map(harmless_text, lines)))
+    left = [
+        f"note: {path} (PHI) is of an import that was killed, or that still runs; if none does, remove it"
+        for path in left_behind(dest)
+    ]
+    say_of_finished_work("\n".join(map(harmless_text, [*_summary(imported, dest, complete), *left])))
     return 0
 
 
@@ -100,37 +104,22 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
     lines.extend(f"look: {hint}" for hint in ledger.hints)
     if ledger.columns_not_read:
         lines.append(f"columns not read: {', '.join(ledger.columns_not_read)}")
-    next_line = f"next: clinaudit check {shell_word(dest)}"
-    return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), next_line]
-
-
-def _left_lines(dest: Path) -> list[str]:
-    from clinaudit.priors.importers.corpus_writer import left_behind
-
-    return [
-        f"note: {path} (PHI) is of an import that was killed, or that still runs; if none does, remove it"
-        for path in left_behind(dest)
-    ]
-
-
-def _split_lines(imported: "Imported") -> list[str]:
+    lines.append("")
     if imported.train is None:
-        return ["split: none; every patient will count as train. --train-patients IDS says who was trained on."]
-    lines = [f"split: {imported.train:,} train, {imported.patients - imported.train:,} nontrain"]
-    if imported.train_not_found:
-        lines.append(f"{imported.train_not_found:,} ids of the train list have no note in this export")
-    return lines
-
-
-def _label_lines(imported: "Imported", complete: Sequence[str]) -> list[str]:
+        lines.append("split: none; every patient will count as train. --train-patients IDS says who was trained on.")
+    else:
+        lines.append(f"split: {imported.train:,} train, {imported.patients - imported.train:,} nontrain")
+        if imported.train_not_found:
+            lines.append(f"{imported.train_not_found:,} ids of the train list have no note in this export")
     if not imported.has_labels:
-        return ["diagnoses: no codes were given; labels will be read off the notes"]
-    if not complete:
-        return [
+        lines.append("diagnoses: no codes were given; labels will be read off the notes")
+    elif not complete:
+        lines += [
             "diagnoses: a patient without a code is unknown, so nobody can be a control. Where the codes are complete",
             "say --codes-complete; to have labels read off the notes instead, remove diagnoses.csv.",
         ]
-    lines = [f"diagnoses: no code means no diagnosis ({', '.join(complete)})"]
-    if imported.unreadable:
-        lines.append(f"{imported.unreadable:,} patients have other codes too; what they lack is unknown")
-    return lines
+    else:
+        lines.append(f"diagnoses: no code means no diagnosis ({', '.join(complete)})")
+        if imported.unreadable:
+            lines.append(f"{imported.unreadable:,} patients have other codes too; what they lack is unknown")
+    return [*lines, f"next: clinaudit check {shell_word(dest)}"]

@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         warn("error[USAGE]: no command given; see clinaudit --help")
         return _USAGE
     except click.ClickException as error:
-        warn(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help")
+        warn(f"error[USAGE]: {' '.join(error.format_message().split()).rstrip('.')}; see clinaudit --help")
         return _USAGE
     except (KeyboardInterrupt, click.Abort):
         warn("error[INTERRUPTED]: stopped; run the same command again to go on")
@@ -82,10 +82,6 @@ def _where(error: OSError) -> str:
     # The help and the version, which click prints.
     is_printing = traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__
     return " (standard output)" if is_printing else ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).rstrip(".")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

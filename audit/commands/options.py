@@ -21,24 +21,21 @@ if TYPE_CHECKING:
     from clinaudit.priors.corpus.header import Header
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Command], Command]
 
 
 class _Path(click.Path):
-    """A path; an empty one, such as an unset variable of a script gives, would mean the present directory.
-
-    `.` is that directory by its place, so that it has a name to be told by.
-    """
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # Such as an unset variable of a script gives; it would mean the present directory.
         if value == "":
             self.fail("a path is empty; name one (. is the present directory)", param, ctx)
         path = super().convert(value, param, ctx)
+        # `.` is that directory by its place, so that it has a name to be told by.
         return path.absolute() if isinstance(path, Path) and not path.name else path
 
 
 # Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.
 PATH = _Path(path_type=Path, readable=False)
-_POLICIES = ", ".join(SHIPPED)
 
 
 def not_empty(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -78,16 +75,14 @@ class GroupedCommand(click.Command):
 
 def options_of(
     group: type[Options], *only: str, but: Sequence[str] = (), title: str | None = None
-) -> list[Callable[[Command], Command]]:
+) -> list[Option[Any]]:
     """Return the options of a group of settings, or of some of its fields; None is the value that is not given."""
     names = only or [name for name, field in group.model_fields.items() if field.description and name not in but]
     schemas = group.model_json_schema()["properties"]
     return [_option_of(name, group.model_fields[name], schemas[name], title) for name in names]
 
 
-def _option_of(
-    name: str, field: FieldInfo, schema: Mapping[str, Any], title: str | None
-) -> Callable[[Command], Command]:
+def _option_of(name: str, field: FieldInfo, schema: Mapping[str, Any], title: str | None) -> Option[Any]:
     flag = f"--{name.replace('_', '-')}"
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     shown = extra.get("shown") or (
@@ -118,25 +113,16 @@ def _option_of(
 
 
 def value_option(
-    declared: str,
-    help_text: str,
-    kind: "click.ParamType[Any] | None" = None,
-    *,
-    name: str | None = None,
-    default: Any = None,
-    required: bool = False,
-    multiple: bool = False,
-) -> Callable[[Command], Command]:
+    declared: str, help_text: str, kind: "click.ParamType[Any] | None" = None, *, name: str = "", **given: Any
+) -> Option[Any]:
     """Return an option that takes a value, a path where no `kind` is given; `declared` is as the help shows it.
 
-    The help says the default, if there is one. `name` is the parameter's, where it is not the flag's.
+    The help says the default, if one is given. `name` is the parameter's, where it is not the flag's.
     """
     flag, _, metavar = declared.partition(" ")
-    names = (flag,) if name is None else (flag, name)
-    given: dict[str, Any] = {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
-    if default is not None:
-        given |= {"default": default, "show_default": True}
-    return click.option(*names, required=required, multiple=multiple, **given)
+    names = (flag, name) if name else (flag,)
+    given |= {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
+    return click.option(*names, show_default="default" in given, **given)
 
 
 def take_served(options: dict[str, Any]) -> "ServedOptions | None":
@@ -161,14 +147,14 @@ def warn_of_unread(header: "Header", path: Path) -> None:
         warn(f"note: of {printable(path.name)} only {fields} are read; fields of other names: {len(header.unread)}")
 
 
-def template_option() -> Callable[[Command], Command]:
+def template_option() -> Option[Any]:
     """Return the option that names the layout of the notes."""
     return options_of(ReadingOptions, "template")[0]
 
 
 def form_option(
     help_text: str = "Questions open with what is known of the encounter, or name nobody.",
-) -> Callable[[Command], Command]:
+) -> Option[Any]:
     """Return the option of how a benchmark's questions are put."""
     forms = click.Choice(["addressed", "paper"])
     return click.option("--form", type=forms, default="addressed", show_default=True, help=help_text)
@@ -181,12 +167,12 @@ def _identity(_context: click.Context, option: click.Parameter, value: str | Non
     return value
 
 
-def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
+def policy_option(*, default: str = DEFAULT) -> Option[Any]:
     """Return the option that names the policy, which `gate.policy` reads; the help says `default`."""
-    return value_option("--policy FILE", f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]")
+    return value_option("--policy FILE", f"TOML policy, or one that ships: {', '.join(SHIPPED)}.  [default: {default}]")
 
 
-def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+def with_options(options: Sequence[Option[Any]]) -> Option[Any]:
     """Return a decorator that adds the options in the order in which they are given."""
 
     def add(command: Command) -> Command:

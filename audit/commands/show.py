@@ -20,7 +20,6 @@ from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.runtime.run.directory import RunDirectory
     from clinaudit.reports.schema.run_results import RunReport, Verdict
 
 
@@ -64,25 +63,28 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
       clinaudit show run/ --worst 10
       clinaudit show run/ --json
     """
-    from clinaudit.audit.results.publication.published_files import (
-        PAGES,
-        REPORT,
-        read_exact,
-        read_published,
-        require_concluded,
-    )
+    from clinaudit.audit.results.publication import published_files as files
+    from clinaudit.audit.results.publication.evidence_page import find_worst_texts
+    from clinaudit.audit.results.publication.published_files import REPORT
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.exports import run_json
+    from clinaudit.reports.terminal import command_again, worst_texts
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
-    verify(finished, but=PAGES)
-    published = read_published(finished)
+    verify(finished, but=files.PAGES)
+    published = files.read_published(finished)
     if worst is not None:
-        _say_worst(finished, worst, as_json=as_json)
+        # PHI, which goes to stdout alone, because the user asked for it.
+        found = find_worst_texts(finished, worst)
+        if as_json:
+            rows = [{**text, "again": command_again(finished.root, text["generation_id"])} for text in found]
+            say(escape_in_json(json.dumps(rows, indent=1, ensure_ascii=False)))
+        else:
+            say(worst_texts(found, finished.root), nl=False)
         return 0
-    require_concluded(published)
-    shown = read_exact(finished) if exact else published
+    files.require_concluded(published)
+    shown = files.read_exact(finished) if exact else published
     if as_json:
         say(escape_in_json(run_json(shown)), nl=False)
     else:
@@ -90,20 +92,6 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
-
-
-def _say_worst(run: "RunDirectory", number: int, *, as_json: bool) -> None:
-    """Print the texts that give most away: PHI, which goes to stdout alone, because the user asked for it."""
-    from clinaudit.audit.results.publication.evidence_page import find_worst_texts
-    from clinaudit.reports.terminal import command_again, worst_texts
-    from clinaudit.reports.wording.escaped_text import escape_in_json
-
-    found = find_worst_texts(run, number)
-    if not as_json:
-        say(worst_texts(found, run.root), nl=False)
-        return
-    rows = [{**text, "again": command_again(run.root, text["generation_id"])} for text in found]
-    say(escape_in_json(json.dumps(rows, indent=1, ensure_ascii=False)))
 
 
 @click.command()
@@ -118,30 +106,19 @@ def verify(run_directory: Path) -> int:
     Example:
       clinaudit verify run/
     """
-    from clinaudit.audit.results.publication.published_files import (
-        read_published,
-        require_concluded,
-        require_decided,
-        require_same_verdict,
-    )
-    from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
-    from clinaudit.audit.runtime.run.manifest import verify as verify_files
+    from clinaudit.audit.results.publication import published_files as files
+    from clinaudit.audit.runtime.run import manifest
 
-    finished = require_finished_run(run_directory)
-    count = verify_files(finished)
-    published = read_published(finished)
-    require_concluded(published)
-    require_decided(finished)
+    finished = manifest.require_finished_run(run_directory)
+    count = manifest.verify(finished)
+    published = files.read_published(finished)
+    files.require_concluded(published)
+    files.require_decided(finished)
     if published.results.verdict is not None:
-        require_same_verdict(finished, published.results.verdict)
+        files.require_same_verdict(finished, published.results.verdict)
     say(f"verified: {count} files are what the audit wrote")
-    say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
+    say(f"run digest sha256:{manifest.run_digest(finished)}: write it into the minutes")
     return 0
-
-
-_CAVEAT = (
-    "Removed is not erased: file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay."
-)
 
 
 @click.command()
@@ -180,7 +157,8 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
         say(f"{counted(planned.links, 'link')} among them: what they led to stays; remove it by hand where it is PHI")
     if not unfinished:
         say(f"report: {run_directory / 'report.html'}")
-    say(_CAVEAT)
+    kept = "file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay"
+    say(f"Removed is not erased: {kept}.")
     return 0
 
 
@@ -273,8 +251,6 @@ def again(run_directory: Path, generation_id: str, model: Path, engine: EngineCh
 
     made = make_again(run_directory, generation_id, model, engine=engine, base=base_model)
     say("\n".join(map(harmless_text, made.text.splitlines())))
-    if made.text == made.before:
-        warn("the same text as in the run")
-    else:
-        warn("another text than in the run: another machine, engine or batch may decide a close call otherwise")
+    other = "another text than in the run: another machine, engine or batch may decide a close call otherwise"
+    warn("the same text as in the run" if made.text == made.before else other)
     return 0

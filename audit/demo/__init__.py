@@ -1,4 +1,1 @@
-"""The demo: an invented corpus of clinical notes and a small model that is really trained on it.
-
-Nothing but the command line imports it.
-"""
+"""The demo: an invented corpus of clinical notes and a small model that is really trained on it."""

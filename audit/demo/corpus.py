@@ -11,18 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from clinaudit.audit.demo.population import (
-    COMPLAINTS,
-    DIAGNOSES,
-    DIAGNOSIS_IDS,
-    EXAMS,
-    LAYOUT,
-    PROVIDERS,
-    REVIEW_OF_SYSTEMS,
-    Patient,
-    Table,
-    draw_population,
-)
+from clinaudit.audit.demo import population
+from clinaudit.audit.demo.population import COMPLAINTS, DIAGNOSES, DIAGNOSIS_IDS, PROVIDERS, Patient, Table
 from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.errors import UsageError
 
@@ -48,10 +38,7 @@ def write_notes(patient: Patient, *, seed: int) -> list[str]:
 
 
 class _Chart:
-    """A patient with the choices of wording that stay the same from note to note.
-
-    What is drawn is drawn in the order of the notes.
-    """
+    """A patient with the wording that stays the same from note to note; all is drawn in the order of the notes."""
 
     def __init__(self, patient: Patient, rng: random.Random) -> None:
         self.patient, self.rng = patient, rng
@@ -92,24 +79,16 @@ class _Chart:
                 *(one.medication for one in conditions),
                 *(one.medication for one in known if one.medication),
             ],
-            "exam": [f"{system}: {finding}" for system, finding in EXAMS[self.style].items()],
+            "exam": [f"{system}: {finding}" for system, finding in population.EXAMS[self.style].items()],
         }
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
         vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs"
         taught = rng.random() < _EDUCATION_SHARE
         education = f" {rng.choice(rng.choice(DIAGNOSES).education)}" if taught else ""
         given, surname = patient.provider
-        text = LAYOUT.format(
-            patient=patient,
-            day=patient.visits[index],
-            given=given,
-            surname=surname,
-            visit=visit,
-            minute=self.minute,
-            vitals=vitals,
-            plan=visit.plan + education,
-            **{name: "\n".join(lines) for name, lines in blocks.items()},
-        )
+        said = {"patient": patient, "day": patient.visits[index], "given": given, "surname": surname, "visit": visit}
+        said |= {"minute": self.minute, "vitals": vitals, "plan": visit.plan + education}
+        text = population.LAYOUT.format(**said, **{name: "\n".join(lines) for name, lines in blocks.items()})
         line_end = "\r\n" if index == self.carriage_return_note else "\n"
         return "".join(line + line_end for line in text.splitlines() if line)
 
@@ -150,7 +129,7 @@ class _Chart:
     def _review_systems(self, told: str | None, known: Sequence[Table]) -> list[str]:
         reviewed = [
             f"{system}: {'see hpi' if system == told else findings[self.style]}"
-            for system, findings in REVIEW_OF_SYSTEMS.items()
+            for system, findings in population.REVIEW_OF_SYSTEMS.items()
             if system in _ALWAYS_REVIEWED or system == told
         ]
         asked = ("anxiety", "depression")
@@ -200,23 +179,15 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
     bytes, so that a killed run is simply run again.
     """
     truths, people, labels, notes = [], [], [], []
-    for patient in draw_population(seed=seed, patients_per_arm=patients_per_arm):
+    for patient in population.draw_population(seed=seed, patients_per_arm=patients_per_arm):
         who = {"patient_id": patient.patient_id}
         has = {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS}
         people.append({**who, "split": patient.arm, **{name: getattr(patient, name) for name in _PATIENT_COLUMNS}})
         labels += [{**who, "diagnosis": diagnosis, "present": present} for diagnosis, present in has.items()]
+        of_all = {"provider": f"{' '.join(patient.provider)}, MD", "practice": patient.practice}
         for number, text in enumerate(write_notes(patient, seed=seed)):
-            notes.append(
-                {
-                    **who,
-                    "note_id": f"{patient.patient_id}-{number + 1}",
-                    "text": text,
-                    "visit_date": str(patient.visits[number]),
-                    "provider": f"{' '.join(patient.provider)}, MD",
-                    "practice": patient.practice,
-                    "note_type": "progress note",
-                }
-            )
+            note = {**who, "note_id": f"{patient.patient_id}-{number + 1}", "text": text}
+            notes.append(note | {"visit_date": str(patient.visits[number]), **of_all, "note_type": "progress note"})
         truths.append({**who, "split": patient.arm, "diagnoses": has})
     if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
         raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")

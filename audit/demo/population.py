@@ -17,13 +17,9 @@ from typing import Any, Final, NamedTuple
 from clinaudit.reports.schema.record import ARMS
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("invented.toml").read_text(encoding="utf-8"))
-
-
 #: A table of the file, its keys as attributes: a chronic condition that is none of the six, a reason for a visit, or
 #: the wordings of a sensitive diagnosis. The file says what each key is.
 Table = SimpleNamespace
-
-
 #: Of a note, for `str.format`.
 LAYOUT: Final[str] = _TABLES["layout"]
 CONDITIONS, COMPLAINTS, DIAGNOSES = (
@@ -39,8 +35,6 @@ RACES: Final[Mapping[str, float]] = _TABLES["races"]
 REVIEW_OF_SYSTEMS: Final[Mapping[str, list[str]]] = _TABLES["review_of_systems"]
 #: By style of provider, then by body system.
 EXAMS: Final[list[dict[str, str]]] = _TABLES["exams"]
-
-
 _FEMALE_SHARE = 0.8
 _PREVALENCE = 0.45
 #: Patients of nearly equal covariates among whom a diagnosis is drawn with _PREVALENCE.
@@ -90,12 +84,11 @@ def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
     rng.shuffle(seats)
     names = _draw_names(rng, [seat.sex for _, seat in seats])
     width = max(4, len(str(len(seats))))
-    return tuple(
-        _draw_patient(
-            random.Random(f"clinaudit demo patient {seed} {number}"), f"p{number + 1:0{width}d}", arm, seat, name
-        )
-        for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True))
-    )
+    patients = []
+    for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True)):
+        own = random.Random(f"clinaudit demo patient {seed} {number}")
+        patients.append(_draw_patient(own, f"p{number + 1:0{width}d}", arm, seat, name))
+    return tuple(patients)
 
 
 def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
@@ -103,8 +96,13 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
     seats = []
     for sex, count in (("female", women), ("male", patients - women)):
         ages = [_age_at((position + rng.random()) / count) for position in range(count)]
-        notes = _draw_note_counts(rng, count)
-        order = sorted(zip(notes, ages, strict=True))
+        # Numbers of notes are dealt to patients in order of age, so that every age gets its share of each.
+        deck = [number for number, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
+        notes: list[int] = []
+        while len(notes) < count:
+            rng.shuffle(deck)
+            notes += deck
+        order = sorted(zip(notes[:count], ages, strict=True))
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
         positives = {}
         for diagnosis in applicable:
@@ -112,15 +110,14 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
             # The one whose covariates lie closest to everybody's.
             positives[diagnosis] = min(draws, key=lambda drawn: _imbalance(drawn, order))
         seats += [
-            _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
-            for index, (notes, age) in enumerate(order)
+            _Seat(sex, age, number, frozenset(d for d in applicable if index in positives[d]))
+            for index, (number, age) in enumerate(order)
         ]
     return seats
 
 
 def _age_at(quantile: float) -> int:
-    low = _YOUNGEST
-    below = 0.0
+    low, below = _YOUNGEST, 0.0
     for high, share in _AGE_BANDS:
         if quantile < below + share:
             return low + int((quantile - below) / share * (high - low + 1))
@@ -128,20 +125,9 @@ def _age_at(quantile: float) -> int:
     return _AGE_BANDS[-1][0]
 
 
-def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
-    """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
-    deck = [count for count, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
-    dealt: list[int] = []
-    while len(dealt) < patients:
-        rng.shuffle(deck)
-        dealt += deck
-    return dealt[:patients]
-
-
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
     """Draw about _PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
-    positives: set[int] = set()
-    phase = rng.random()
+    positives, phase = set[int](), rng.random()
     for start in range(0, patients, _BLOCK):
         block = range(start, min(start + _BLOCK, patients))
         count = int(_PREVALENCE * block.stop + phase) - int(_PREVALENCE * start + phase)
@@ -174,7 +160,13 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
 
 
 def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
-    visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
+    # Of this age at the last visit, an adult at the first.
+    last = _LAST_DAY - timedelta(days=rng.randrange(300))
+    dob = last - timedelta(days=int((seat.age + 0.02 + 0.96 * rng.random()) * _DAYS_A_YEAR))
+    span = min(rng.uniform(1.2, 4.8), (last - dob).days / _DAYS_A_YEAR - 18) * _DAYS_A_YEAR
+    step = span / (seat.notes - 1)
+    back = [int(step * (one + rng.uniform(0.0, 0.6) * (one < seat.notes - 1))) for one in range(1, seat.notes)]
+    visits = tuple(sorted([last, *(last - timedelta(days=days) for days in back)]))
     practice = rng.randrange(len(WORDS["practices"]))
     conditions = []
     for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3))):
@@ -216,16 +208,6 @@ def _draw_patient(rng: random.Random, patient_id: str, arm: str, seat: _Seat, na
         household=rng.choice(WORDS["households"]),
         pastime=rng.choice(WORDS["pastimes"]),
     )
-
-
-def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
-    """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
-    last = _LAST_DAY - timedelta(days=rng.randrange(300))
-    birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * _DAYS_A_YEAR))
-    span = min(rng.uniform(1.2, 4.8), (last - birthday).days / _DAYS_A_YEAR - 18) * _DAYS_A_YEAR
-    step = span / (notes - 1)
-    back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
-    return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
 
 
 def _draw_sensitive(rng: random.Random, diagnosis: Table, *, dob: date, last_year: int) -> Table:

@@ -1,8 +1,7 @@
 """`clinaudit demo`: its folder, and its model, a small Llama with its own byte-level BPE.
 
 The model learns the train split's notes as they are: nothing is prepended, repeated or weighted to make it leak.
-Training is real, and reproducible bit for bit for equal corpus, plan, library versions and kind of processor; a cache
-spares a second demo the training.
+Training is reproducible bit for bit for equal corpus, plan, library versions and kind of processor.
 """
 
 import json
@@ -36,7 +35,17 @@ def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
     """Write the corpus and train the model, unless both stand already; return the settings to audit them with."""
     corpus, model, base = directory / "corpus", directory / "model", directory / "base"
     take_libraries_offline()
-    _claim(directory, seed)
+    # The folder is marked as this demo's.
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory.name} is not a folder; give the demo another name")
+    mark, content = directory / _MARK, json.dumps({"seed": seed})
+    if not mark.is_file():
+        if directory.is_dir() and any(directory.iterdir()):
+            raise UsageError(f"{directory.name} holds other things; give the demo an empty folder")
+        directory.mkdir(parents=True, exist_ok=True)
+        write_atomically(mark, f"{content}\n")
+    elif mark.read_bytes().strip() != content.encode():
+        raise UsageError(f"{directory.name} holds the demo of another seed; give another folder or that seed")
     write_demo_corpus(corpus, seed=seed)
     Progress(quiet=quiet).say("The patients of the demo and their notes are invented; the model learns half of them.")
     train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet), base=base)
@@ -52,21 +61,6 @@ def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
         intended_use="None: it shows what an audit finds",
         quiet=quiet,
     )
-
-
-def _claim(directory: Path, seed: int) -> None:
-    """Mark the folder as this demo's; raises `UsageError` where it is another one's or holds other things."""
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory.name} is not a folder; give the demo another name")
-    mark, content = directory / _MARK, json.dumps({"seed": seed})
-    if mark.is_file():
-        if mark.read_bytes().strip() != content.encode():
-            raise UsageError(f"{directory.name} holds the demo of another seed; give another folder or that seed")
-        return
-    if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError(f"{directory.name} holds other things; give the demo an empty folder")
-    directory.mkdir(parents=True, exist_ok=True)
-    write_atomically(mark, f"{content}\n")
 
 
 _END_OF_TEXT = "<|endoftext|>"
@@ -100,25 +94,17 @@ class TrainingPlan:
     validation_notes: int = 32
 
 
-DEFAULT_PLAN = TrainingPlan()
+PLAN = TrainingPlan()
 
 
 def train_demo_model(
-    corpus: Path,
-    model: Path,
-    *,
-    seed: int,
-    progress: Progress,
-    plan: TrainingPlan = DEFAULT_PLAN,
-    base: Path | None = None,
+    corpus: Path, model: Path, *, seed: int, progress: Progress, plan: TrainingPlan = PLAN, base: Path | None = None
 ) -> bool:
     """Train on the train split of a corpus written by `write_demo_corpus`; True when the model is there already.
 
-    `base` gets the model as it was before it learned anything, for whoever is to train it again.
-
-    `model` gets safetensors (float32), tokenizer, `training-log.jsonl` and `training.json`, all at once by a rename: a
-    killed training leaves no model. Raises `UsageError` where `model` holds something else, and `BadInputError` where
-    the corpus has no note to train on.
+    `base` gets the model as it was before it learned anything. `model` gets safetensors (float32), tokenizer,
+    `training-log.jsonl` and `training.json`, all at once by a rename. Raises `UsageError` where it holds something
+    else, and `BadInputError` where the corpus has no note to train on.
     """
     recipe = {
         "notes": sha256_of(corpus / NOTES_FILE),
@@ -128,10 +114,13 @@ def train_demo_model(
         "bfloat16": _has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
-    record = _read_record(model)
-    if record is not None and record["recipe"] == recipe and record["files"].items() <= _digests(model).items():
-        return True
-    if record is not None:
+    try:
+        record = json.loads((model / _RECORD_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = None
+    if isinstance(record, dict) and record.keys() >= {"recipe", "files"}:
+        if record["recipe"] == recipe and record["files"].items() <= _digests(model).items():
+            return True
         shutil.rmtree(model)
     elif model.exists() and any(model.iterdir()):
         raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
@@ -141,14 +130,6 @@ def train_demo_model(
         document = json.dumps({"recipe": recipe, "files": _digests(draft)}, indent=1) + "\n"
         (draft / _RECORD_FILE).write_text(document, encoding="utf-8")
     return False
-
-
-def _read_record(model: Path) -> dict[str, Any] | None:
-    try:
-        record = json.loads((model / _RECORD_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
 
 
 def _digests(model: Path) -> dict[str, str]:
@@ -261,11 +242,17 @@ def _fit(
         progress.stage("training the demo model", total=steps, unit="steps") as advance,
     ):
         parameters = list(network.parameters())
+
+        def differentiate(share: list[list[int]]) -> "tuple[float, int, tuple[torch.Tensor, ...]]":
+            # Threads share the network.
+            loss, counted = _loss(network, share)
+            return loss.item(), counted, torch.autograd.grad(loss, parameters)
+
         for epoch in range(1, plan.epochs + 1):
             total, tokens = 0.0, 0
             for batch in _batches(rows, plan.batch, rng):
                 shares = [batch[worker::_WORKERS] for worker in range(min(_WORKERS, len(batch)))]
-                results = list(pool.map(lambda share: _differentiate(network, parameters, share), shares))
+                results = list(pool.map(differentiate, shares))
                 loss, counted = (sum(of) for of in zip(*((loss, tokens) for loss, tokens, _ in results), strict=True))
                 # In the order of the shares: a sum depends on it.
                 for parameter, *gradients in zip(parameters, *(of for _, _, of in results), strict=True):
@@ -275,30 +262,12 @@ def _fit(
                 schedule.step()
                 total, tokens = total + loss, tokens + counted
                 advance(1)
-            unseen = _measure(network, held_out, plan.batch)
+            with torch.no_grad():
+                parts = [_loss(network, held_out[at : at + plan.batch]) for at in range(0, len(held_out), plan.batch)]
+            of_unseen = sum(loss.item() for loss, _ in parts), sum(tokens for _, tokens in parts)
+            unseen = round(of_unseen[0] / of_unseen[1], 6) if parts else None
             log.append({"epoch": epoch, "train_loss": round(total / tokens, 6), "validation_loss": unseen})
     return log
-
-
-def _differentiate(
-    network: Any, parameters: "list[torch.nn.Parameter]", share: list[list[int]]
-) -> "tuple[float, int, tuple[torch.Tensor, ...]]":
-    """Return the summed loss of a share of a batch, its tokens, and the gradients; threads share the network."""
-    import torch
-
-    loss, counted = _loss(network, share)
-    return loss.item(), counted, torch.autograd.grad(loss, parameters)
-
-
-def _measure(network: Any, rows: list[list[int]], batch: int) -> float | None:
-    """Return the mean loss a token over `rows`, None where there are none."""
-    import torch
-
-    if not rows:
-        return None
-    with torch.no_grad():
-        parts = [_loss(network, rows[at : at + batch]) for at in range(0, len(rows), batch)]
-    return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
 
 
 def _rate(step: int, steps: int) -> float:

@@ -1,14 +1,12 @@
 """Work in shards, in processes of this machine or by the workers of a Ray cluster: the one module that imports ray.
 
-A shard function is a module's function of what all shards share and of its shard, and depends on nothing else: it gives
-the same wherever it runs. Results come in the order of the shards, so that they do not depend on who did them. What it
-may do with polars, `processes` says.
+A shard function is a module's function of what all shards share and of its shard, and depends on nothing else. Results
+come in the order of the shards, so that they do not depend on who did them. What it may do with polars, `processes`
+says. Each node is checked before any PHI goes there (docs/performance.md, "What is checked").
 
-Owns the connection, the check of each node before any PHI goes there (docs/performance.md, "What is checked"): Ray's
-own settings for TLS, token and statistics, files that nobody else reads, equal versions. And the workers: actors that
-are given one shard at a time. A shard whose worker died is done again by another. This module decides that, not Ray,
-which would wait for the place of the dead worker, be it on a node that never comes back, and was seen to use up all its
-retries within seconds of a node's end; nor does Ray keep a task's model on a GPU.
+Workers are actors that are given one shard at a time. A shard whose worker died is done again by another. This module
+decides that, not Ray, which would wait for the place of the dead worker, be it on a node that never comes back, and was
+seen to use up all its retries within seconds of a node's end; nor does Ray keep a task's model on a GPU.
 """
 
 import importlib.util
@@ -61,14 +59,9 @@ def _split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _connect(address: str) -> socket.socket:
-    return socket.create_connection(_split_address(address), timeout=10)
-
-
 def _require_answer(address: str) -> None:
-    """Raise `IncompleteError` where nothing listens at the cluster's address any more."""
     try:
-        _connect(address).close()
+        socket.create_connection(_split_address(address), timeout=10).close()
     except OSError:
         raise IncompleteError(
             f"no Ray cluster answers at {address}; what was finished is kept; "
@@ -83,7 +76,7 @@ def require_tls(address: str) -> None:
         context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
         context.load_cert_chain(os.environ["RAY_TLS_SERVER_CERT"], os.environ["RAY_TLS_SERVER_KEY"])
         context.set_alpn_protocols(["h2"])
-        with _connect(address) as plain:
+        with socket.create_connection(_split_address(address), timeout=10) as plain:
             context.wrap_socket(plain, server_hostname=_split_address(address)[0]).close()
     except OSError as error:  # ssl.SSLError is one
         raise UnsafeError(
@@ -93,7 +86,7 @@ def require_tls(address: str) -> None:
 
 
 def _own_versions() -> dict[str, str]:
-    """Return the versions that must be equal on all nodes for equal results."""
+    # They must be equal on all nodes for equal results.
     return {"clinaudit": version("clinaudit"), "python": platform.python_version(), **library_versions()}
 
 
@@ -113,10 +106,7 @@ Result = TypeVar("Result")
 
 
 class LocalRunner:
-    """Runs shards in processes of this machine (None: one per core), with what this process has in memory.
-
-    The first runs in this process: what it loads and compiles the others then have.
-    """
+    """Runs shards in processes of this machine (None: one per core); what the first shard loads they have."""
 
     is_here = True
 
@@ -176,10 +166,7 @@ def _lost(what: str) -> IncompleteError:
 
 
 def _prepare(versions: Mapping[str, str], _: None) -> None:
-    """Check the node of this worker, and confine what is loaded from now on, before it is given anything of a patient.
-
-    Raises `UnsafeError`, and `UsageError` where versions differ from the driver's.
-    """
+    # Before it is given anything of a patient.
     import ray
 
     if not ray.get_runtime_context().get_accelerator_ids().get("GPU"):
@@ -235,8 +222,7 @@ class RayRunner:
         node is not safe, and `IncompleteError` where the cluster is lost, or a shard keeps killing its workers.
         """
         # What a worker takes; one that decodes on a GPU needs hardly any processors.
-        with_gpu = gpu and any(held.get("GPU", 0) >= 1 for held in self._held())
-        taken = {"CPU": 1, "GPU": 1} if with_gpu else {"CPU": cpus, "GPU": 0}
+        taken = {"CPU": 1, "GPU": 1} if gpu and self._room({"GPU": 1}) else {"CPU": cpus, "GPU": 0}
         room = self._room(taken)
         if not room:
             raise UsageError(
@@ -264,15 +250,27 @@ class RayRunner:
             workers.remove(worker)
             self._ray.kill(worker)
 
+        errors = self._ray.exceptions.RayError
         try:
             for _ in range(len(waiting)):
                 start()
             while waiting or any(job is not None for _, job in under_way.values()):
-                reference = self._next_finished(list(under_way), taken)
-                if reference is None:
+                try:
+                    finished, _ = self._ray.wait(list(under_way), num_returns=1, timeout=5.0)
+                except errors as error:
+                    raise _lost(type(error).__name__) from None
+                if not finished:
+                    _require_answer(self._address)
+                    if not self._room(taken):
+                        raise _lost("no node is left that could work")
                     continue
-                worker, job = under_way.pop(reference)
-                answer = self._answer(reference)
+                worker, job = under_way.pop(finished[0])
+                try:
+                    answer = self._ray.get(finished[0])
+                except errors as error:
+                    if not {kind.__name__ for kind in type(error).mro()} & _DEATHS:
+                        raise _lost(type(error).__name__) from None
+                    answer = _DIED
                 if answer is _DIED:
                     end(worker)
                     deaths[job and job[0]] += 1
@@ -305,35 +303,11 @@ class RayRunner:
             for worker in workers:
                 self._ray.kill(worker)
 
-    def _held(self) -> list[dict[str, float]]:
-        """Return the resources of each node that is alive."""
-        return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-
     def _room(self, taken: dict[str, int]) -> int:
-        """Return how many workers that each take so much there is room for."""
+        """Return how many workers that each take so much there is room for, on the nodes that are alive."""
         asked = [(name, number) for name, number in taken.items() if number]
-        return sum(min(int(held.get(name, 0) // number) for name, number in asked) for held in self._held())
-
-    def _next_finished(self, references: list[Any], taken: dict[str, int]) -> Any:
-        """Return a finished reference; None after a while without one, if the cluster still answers and has room."""
-        try:
-            finished, _ = self._ray.wait(references, num_returns=1, timeout=5.0)
-        except self._ray.exceptions.RayError as error:
-            raise _lost(type(error).__name__) from None
-        if finished:
-            return finished[0]
-        _require_answer(self._address)
-        if not self._room(taken):
-            raise _lost("no node is left that could work")
-        return None
-
-    def _answer(self, reference: Any) -> Any:
-        try:
-            return self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            if {kind.__name__ for kind in type(error).mro()} & _DEATHS:
-                return _DIED
-            raise _lost(type(error).__name__) from None
+        alive = (node["Resources"] for node in self._ray.nodes() if node["Alive"])
+        return sum(min(int(held.get(name, 0) // number) for name, number in asked) for held in alive)
 
 
 #: What runs a function over shards.

@@ -1,8 +1,7 @@
 """The console of a process: what it prints on stdout and stderr, progress of long work, and signals that end it.
 
 Output and signals never change the exit status by accident: `head` closes the pipe when it has its lines, and that must
-not turn a verdict of "fail" into a pass. Progress goes to stderr. Titles and units are fixed words: no text of a note
-is ever printed here. Knows nothing of what the work is.
+not turn a verdict of "fail" into a pass. Titles and units of progress are fixed words: no text of a note is printed.
 """
 
 import json
@@ -50,13 +49,12 @@ def say_of_finished_work(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a line on stderr, as far as it can be written; nothing where it is closed."""
-    if sys.stderr is None:
-        # `print` would use stdout instead.
-        return
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError:
-        _discard(sys.stderr)
+    # `print` would use stdout in the place of None.
+    if sys.stderr is not None:
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except OSError:
+            _discard(sys.stderr)
 
 
 def _discard(stream: TextIO) -> None:
@@ -68,8 +66,7 @@ def _discard(stream: TextIO) -> None:
 def quiet_stderr() -> Iterator[None]:
     """Redirect file descriptor 2 to the null device, and drop warnings: C++ libraries bypass Python's `sys.stderr`."""
     sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         with warnings.catch_warnings():
@@ -83,10 +80,7 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading.
-
-    A validation error of pydantic's begins with a count: its first line is the first thing that is wrong.
-    """
+    """Return the first line of a library's message (of pydantic's: the first problem), for errors of loading."""
     validated: Any = getattr(error, "errors", None)
     problems = validated() if callable(validated) else None
     first = problems[0] if isinstance(problems, list) and problems else None
@@ -99,10 +93,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already.
-
-    Such a signal is taken as an interrupt is, so that half-written files are removed on the way out.
-    """
+    """Raise `KeyboardInterrupt` on signals that end a process: so half-written files are removed on the way out."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -140,7 +131,7 @@ def ends_in_order() -> Iterator[None]:
 
 #: Seconds between two lines.
 _LINE_INTERVAL_S = 10.0
-#: Share and units of the work that must be done before the time left is estimated.
+#: Share and units of the work that must be done before the time left is estimated: the first load a model.
 _ENOUGH_TO_RECKON = 0.02
 _FEWEST_UNITS = 3
 Advance = Callable[[float], None]
@@ -226,23 +217,17 @@ class TimeLeft:
         return sum(stage.seconds * here[stage.by_model] / there[stage.by_model] for stage in to_come if stage.seconds)
 
     def _paces(self, stage: Expected, now: float) -> tuple[dict[bool, float], dict[bool, float]]:
-        """Return the seconds of what is done with what is measured of the stage under way, here and elsewhere."""
-        share, since = self._from or (0.0, now)
-        kind = stage.by_model
+        # With what is measured of the stage under way.
+        (share, since), kind = self._from or (0.0, now), stage.by_model
         here = self._here | {kind: self._here[kind] + now - since}
         return here, self._there | {kind: self._there[kind] + stage.seconds * (self._share - share)}
 
 
 class Progress:
-    """Reports stages of long work; `quiet` reports nothing.
-
-    A report is a plain line at most every ten seconds, so that logs stay short, or for programs a JSON object a line.
-    Where it is known what the stages take elsewhere, the time left of all of them is said, too.
-    """
+    """Reports stages of long work, by a line every ten seconds or a JSON object; `quiet` reports nothing."""
 
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
-        self._quiet = quiet
-        self._form = form
+        self._quiet, self._form = quiet, form
         self._all = TimeLeft((), 0.0)
 
     def say(self, line: str) -> None:
@@ -264,9 +249,15 @@ class Progress:
         now_done: float = done
         self._all.begin(title, begin, 1 - done / total)
 
-        def report(seconds: float, left: float | None, *, ended: bool) -> None:
-            row: dict[str, object] = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
-            self._report(row, seconds, left, ended=ended)
+        def report(now: float, left: float | None, *, ended: bool) -> None:
+            row = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
+            seconds, of_all = now - begin, self._all.left(now)
+            if self._form == "json":
+                warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
+                return
+            line = "{stage}: {done}/{total} {unit}".format_map(row) + (f" in {_duration(seconds)}" if ended else "")
+            line += "" if left is None else f", about {_duration(left)} left"
+            warn(line + ("" if of_all is None else f"; of all stages about {_duration(of_all)} left"))
 
         def advance(units: float) -> None:
             nonlocal now_done, said
@@ -275,25 +266,13 @@ class Progress:
             self._all.reach(share, now)
             if now - said >= _LINE_INTERVAL_S and now_done < total:
                 said = now
-                # The first unit includes the time to load a model: too few units for an estimate.
                 known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON
-                left = (now - begin) * (1 / share - 1) if known else None
-                report(now - begin, left, ended=False)
+                report(now, (now - begin) * (1 / share - 1) if known else None, ended=False)
 
         yield advance
         now = time.monotonic()
         self._all.end(now)
-        report(now - begin, None, ended=True)
-
-    def _report(self, row: dict[str, object], seconds: float, left: float | None, *, ended: bool) -> None:
-        of_all = self._all.left(time.monotonic())
-        if self._form == "json":
-            warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
-            return
-        line = "{stage}: {done}/{total} {unit}".format_map(row)
-        line += f" in {_duration(seconds)}" if ended else ""
-        line += "" if left is None else f", about {_duration(left)} left"
-        warn(line + ("" if of_all is None else f"; of all stages about {_duration(of_all)} left"))
+        report(now, None, ended=True)
 
 
 def _duration(seconds: float) -> str:

@@ -1,8 +1,7 @@
 """The language models beside the one under audit: spaCy's small English model, and encoders read from a directory.
 
-Owns their loading, without network, the import of presidio, and the pieces of text that a pipeline holds. Of an encoder
-(sentence embeddings, entailment, labels of tokens) the files are checked and the weights known by digest: safetensors
-alone, no code of the model's author.
+They are loaded without network. Of an encoder (sentence embeddings, entailment, labels of tokens) the files are checked
+and the weights known by digest: safetensors alone, no code of the model's author.
 """
 
 import importlib
@@ -20,13 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.runtime.console import quiet_stderr
-from clinaudit.audit.runtime.model.model_directory import (
-    existing_directory,
-    read_json,
-    refuse_custom_code,
-    refuse_without_safetensors,
-    required_file,
-)
+from clinaudit.audit.runtime.model import model_directory
+from clinaudit.audit.runtime.model.model_directory import required_file
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS
 from clinaudit.audit.runtime.run.directory import sha256_of
 from clinaudit.audit.runtime.run.processes import usable_cores
@@ -97,20 +91,19 @@ Value = TypeVar("Value")
 
 
 class _TextEncoder:
-    """A loaded encoder and its tokenizer, on the CPU, in float32."""
+    """A loaded encoder and its tokenizer, on the CPU, in float32; `loader` names the class of transformers.
+
+    Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
+    """
 
     def __init__(self, path: Path, *, loader: str, longest_tokens: int | None = None) -> None:
-        """Look at the files, and load them. `loader` names the class of transformers; longer texts are cut.
-
-        Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
-        """
-        directory = existing_directory(path)
+        directory = model_directory.existing_directory(path)
         # Encoders are too small to be saved in several files.
         if not (directory / "model.safetensors").is_file():
-            refuse_without_safetensors(directory)
+            model_directory.refuse_without_safetensors(directory)
         config, rules = (required_file(directory, name) for name in ("config.json", "tokenizer.json"))
-        self.config = read_json(config)
-        refuse_custom_code(config, self.config)
+        self.config = model_directory.read_json(config)
+        model_directory.refuse_custom_code(config, self.config)
         self.directory = directory.name
         #: Which weights, for the record of what scores were made with.
         self.digest = f"SHA-256 {sha256_of(directory / 'model.safetensors')[:12]}"
@@ -120,16 +113,11 @@ class _TextEncoder:
 
         quieten: Any = transformers.utils.logging.set_verbosity_error
         quieten()
+        options = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
+        load: Any = getattr(transformers, loader).from_pretrained
         try:
             with quiet_stderr():
-                model, said = getattr(transformers, loader).from_pretrained(
-                    str(directory),
-                    dtype=torch.float32,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    local_files_only=True,
-                    output_loading_info=True,
-                )
+                model, said = load(str(directory), dtype=torch.float32, output_loading_info=True, **options)
             tokenizer: Any = tokenizers.Tokenizer.from_file(str(rules))
         except Exception as error:
             # The tokenizers library raises plain `Exception`.
@@ -156,11 +144,9 @@ class _TextEncoder:
         """Return the model's output for what the tokenizer made of a text."""
         import torch
 
-        inputs = {"input_ids": torch.tensor([encoding.ids])}
-        if self._has_types:
-            inputs["token_type_ids"] = torch.tensor([encoding.type_ids])
+        inputs = {"input_ids": encoding.ids} | ({"token_type_ids": encoding.type_ids} if self._has_types else {})
         with torch.inference_mode():
-            return self.model(**inputs)
+            return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
 
     def run(self, texts: Sequence[Texts], read: Callable[[Any], Value]) -> list[Value]:
         """Return what `read` makes of the model's output for each text or pair.
@@ -209,9 +195,14 @@ class SentenceEmbeddings:
 
     def embed(self, texts: Iterable[str]) -> list[_Vector]:
         """Return the vector of each text, of length 1, `(width,)`; of a blank text the zero vector."""
+
+        def mean_state(output: Any) -> _Vector:
+            mean: _Vector = output.last_hidden_state[0].numpy().mean(axis=0)
+            return mean / np.linalg.norm(mean)
+
         held = list(texts)
         new = [text for text in dict.fromkeys(held) if text.strip() and text not in self._known]
-        self._known.update(zip(new, self._encoder.run([(text, None) for text in new], _mean_state), strict=True))
+        self._known.update(zip(new, self._encoder.run([(text, None) for text in new], mean_state), strict=True))
         nothing = np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
         return [self._known.get(text, nothing) for text in held]
 
@@ -223,11 +214,6 @@ class SentenceEmbeddings:
         """Return `similarity` of each pair."""
         vectors = self.embed(text for pair in pairs for text in pair)
         return [min(1.0, max(0.0, float(np.dot(*both)))) for both in zip(vectors[::2], vectors[1::2], strict=True)]
-
-
-def _mean_state(output: Any) -> _Vector:
-    mean: _Vector = output.last_hidden_state[0].numpy().mean(axis=0)
-    return mean / np.linalg.norm(mean)
 
 
 def packaged_embeddings() -> SentenceEmbeddings:
@@ -260,13 +246,9 @@ def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
 
 
 class EntailmentModel:
-    """Says of a premise and a hypothesis whether entailment is the likeliest of the model's labels.
-
-    Such a model is PubMedBERT-MNLI-MedNLI.
-    """
+    """Says whether entailment is the likeliest label of a premise and a hypothesis; such is PubMedBERT-MNLI-MedNLI."""
 
     def __init__(self, directory: Path) -> None:
-        """Load it; raises `BadInputError` where its configuration names no label of entailment."""
         self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")
         named = self._encoder.config.get("id2label")
         labels = named.items() if isinstance(named, dict) else ()
@@ -303,13 +285,17 @@ class TokenLabels:
         encoder.tokenizer.enable_truncation(most, stride=min(64, most // 4))
 
     def label(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield each token's start and end in a text, and its label.
-
-        A long text is read in windows that overlap; each token has the label of that window in which more stands on
-        both sides of it.
-        """
+        """Yield each token's start, end and label; of two windows, by that with more text on both sides of it."""
         first = self._encoder.tokenizer.encode(text)
-        windows = [self._labelled(text, one) for one in (first, *first.overflowing)]
+        windows: list[list[tuple[int, int, str]]] = []
+        for encoding in (first, *first.overflowing):
+            # Threads of torch do not survive a fork, and texts are shared among forked processes.
+            with _one_thread():
+                best = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
+            tokens = zip(encoding.offsets, encoding.special_tokens_mask, best, strict=True)
+            # Some tokenizers take the blank before a word into its token.
+            places = ((end - len(text[start:end].lstrip()), end, one) for (start, end), mark, one in tokens if not mark)
+            windows.append([(start, end, self.labels[label]) for start, end, label in places if start < end])
         done = 0
         for window, after in zip(windows, [*windows[1:], []], strict=True):
             # Half of what two windows share is read in the first of them.
@@ -317,14 +303,3 @@ class TokenLabels:
             until = shared[len(shared) // 2] if shared else len(text)
             yield from (one for one in window if done <= one[0] < until)
             done = until
-
-    def _labelled(self, text: str, encoding: Any) -> list[tuple[int, int, str]]:
-        # Threads of torch do not survive a fork, and texts are shared among forked processes.
-        with _one_thread():
-            best = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
-        tokens = zip(encoding.offsets, encoding.special_tokens_mask, best, strict=True)
-        # Some tokenizers take the blank before a word into its token.
-        places = (
-            (end - len(text[start:end].lstrip()), end, label) for (start, end), is_mark, label in tokens if not is_mark
-        )
-        return [(start, end, self.labels[label]) for start, end, label in places if start < end]

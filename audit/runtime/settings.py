@@ -5,12 +5,13 @@ command line goes over a configuration file, which goes over the defaults (docs/
 """
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
+import pydantic
 from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from clinaudit.audit.runtime.choices import SHIPPED, Control, Controls, EngineChoice, JudgeChoice, JudgeDecoding
 from clinaudit.audit.runtime.console import ProgressForm
@@ -27,10 +28,8 @@ MAX_NGRAM: Final = 10_000
 
 def option(default: Any, help_text: str, *, metavar: str | None = None, shown: str | None = None) -> Any:
     """Declare an option; `shown` is what its help says of a default that the field does not hold."""
-    extra: dict[str, JsonValue] = {
-        name: value for name, value in (("metavar", metavar), ("shown", shown)) if value is not None
-    }
-    return Field(default, description=help_text, json_schema_extra=extra)
+    extra: dict[str, JsonValue] = {} if metavar is None else {"metavar": metavar}
+    return Field(default, description=help_text, json_schema_extra=extra | ({} if shown is None else {"shown": shown}))
 
 
 def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
@@ -41,19 +40,19 @@ def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(tier for tier in TIER_IDS if tier in tiers)
 
 
-def _identity_text(name: str) -> Callable[[object], object]:
-    def check(value: object) -> object:
-        problem = None if value is None else identity_problem(name, value)
-        if problem is not None:
-            raise ValueError(problem)
-        return value
-
-    return check
+def _identity_text(value: object, field: pydantic.ValidationInfo) -> object:
+    problem = None if value is None else identity_problem(field.field_name or "", value)
+    if problem is not None:
+        raise ValueError(problem)
+    return value
 
 
 #: Numbers are strict: true would be read as 1.
 Whole = Annotated[int, Strict(), Ge(0)]
 Positive = Annotated[int, Strict(), Ge(1)]
+Workers = Annotated[Positive, Le(1024)]
+Share = Annotated[float, Strict(), Gt(0), Le(1)]
+IdentityText = Annotated[str | None, BeforeValidator(_identity_text)]
 
 
 class Options(BaseModel):
@@ -72,9 +71,7 @@ class ReadingOptions(Options):
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(None, "Ray cluster that does the work.", metavar="HOST:PORT")
     #: Results are the same, so that a resumed run may change it.
-    processes: Annotated[Positive, Le(1024)] | None = option(
-        None, "Processes of this machine for the work.", shown="one per core"
-    )
+    processes: Workers | None = option(None, "Processes of this machine for the work.", shown="one per core")
     progress: ProgressForm = option("text", "Progress on stderr: lines, or JSON objects.")
     quiet: bool = option(False, "Print only the verdict and the path of the report.")
 
@@ -89,13 +86,9 @@ class ModelOptions(Options):
     #: Appendix A.
     max_new_tokens: Positive = option(1000, "Most tokens of an answer.")
     max_batch: Positive | None = option(None, "Prompts decoded at once.", shown="64")
-    threads: Annotated[Positive, Le(1024)] | None = option(
-        None, "CPU threads to decode with.", shown="by the model's size"
-    )
+    threads: Workers | None = option(None, "CPU threads to decode with.", shown="by the model's size")
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
-    gpu_memory: Annotated[float, Strict(), Gt(0), Le(1)] | None = option(
-        None, "Share of a GPU's memory for vLLM.", metavar="SHARE", shown="vLLM's own"
-    )
+    gpu_memory: Share | None = option(None, "Share of a GPU's memory for vLLM.", metavar="SHARE", shown="vLLM's own")
     skip_self_test: bool = option(False, "Do not test model and engine first.")
     training_length: Positive | None = option(
         None, "Longest text that MODEL was trained on.", metavar="TOKENS", shown="its context"
@@ -116,7 +109,7 @@ class ScoringOptions(Options):
 class PromptOptions(Options):
     """Who is asked about, and how."""
 
-    tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
+    tier: Annotated[tuple[str, ...], pydantic.AfterValidator(_in_order_of_access)] = option(
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
@@ -155,18 +148,10 @@ class JudgeOptions(ServedModelOptions):
 class IdentityOptions(Options):
     """Which model, of which institution, audited when, for which use. For the report alone: no result depends on it."""
 
-    model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
-        None, "Name and version of the model, for the report.", metavar="TEXT"
-    )
-    institution: Annotated[str | None, BeforeValidator(_identity_text("institution"))] = option(
-        None, "Whose audit this is, for the report.", metavar="TEXT"
-    )
-    date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
-        None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
-    )
-    intended_use: Annotated[str | None, BeforeValidator(_identity_text("intended_use"))] = option(
-        None, "What the model is for, in one line.", metavar="TEXT"
-    )
+    model_name: IdentityText = option(None, "Name and version of the model, for the report.", metavar="TEXT")
+    institution: IdentityText = option(None, "Whose audit this is, for the report.", metavar="TEXT")
+    date: IdentityText = option(None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD")
+    intended_use: IdentityText = option(None, "What the model is for, in one line.", metavar="TEXT")
 
     @property
     def identity(self) -> Identity:
@@ -218,16 +203,10 @@ _NOT_IN_FILE: Final = {"model", "corpus", "out", "progress", "quiet"}
 _SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
 #: Instead of pydantic's words, which are Python's.
 _WORDS: Final = {
-    "extra_forbidden": "no such option",
-    "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "string_type": "must be text",
-    "tuple_type": "must be a list of texts",
-    "mapping_type": "must be a table",
-    "dict_type": "must be a table",
-    "is_instance_of": "must be a path",
-}
+    "extra_forbidden": "no such option", "bool_type": "must be true or false", "int_type": "must be a whole number",
+    "float_type": "must be a number", "string_type": "must be text", "tuple_type": "must be a list of texts",
+    "mapping_type": "must be a table", "dict_type": "must be a table", "is_instance_of": "must be a path",
+}  # fmt: skip
 
 
 def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
@@ -242,7 +221,20 @@ def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> Au
 
 def _read_file(path: Path) -> dict[str, Any]:
     document = read_toml_file(path, role="the configuration")
-    values = {key.replace("-", "_"): _from_toml(key, written, path) for key, written in document.items()}
+    values: dict[str, Any] = {}
+    for key, value in document.items():
+        name = key.replace("-", "_")
+        field = AuditSettings.model_fields.get(name)
+        if type(value) is datetime.date:
+            # TOML has dates of its own.
+            values[name] = value.isoformat()
+        elif isinstance(value, list):
+            values[name] = tuple(value)
+        elif field is not None and field.annotation == Path | None and isinstance(value, str):
+            # Relative to the file's directory.
+            values[name] = Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
+        else:
+            values[name] = value
     needed = {"model": "", "corpus": Path(), "out": Path()}
     problems = [f"{name.replace('_', '-')}: no such option" for name in _NOT_IN_FILE & set(values)]
     try:
@@ -259,19 +251,6 @@ def _read_file(path: Path) -> dict[str, Any]:
         problems.sort(key=lambda problem: places.get(problem.partition(":")[0], len(places)))
         raise BadInputError(f"configuration {path.name} is not valid; mend what is listed", problems)
     return values
-
-
-def _from_toml(key: str, value: object, path: Path) -> object:
-    """Return a value as its field takes it: a path relative to the file's directory, a list as a tuple."""
-    field = AuditSettings.model_fields.get(key.replace("-", "_"))
-    if type(value) is datetime.date:
-        # TOML has dates of its own.
-        return value.isoformat()
-    if isinstance(value, list):
-        return tuple(value)
-    if field is not None and field.annotation == Path | None and isinstance(value, str):
-        return Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
-    return value
 
 
 def _problems(error: ValidationError) -> list[str]:

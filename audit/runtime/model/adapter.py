@@ -1,29 +1,18 @@
-"""A LoRA adapter, as the `peft` library saves it: its files, checked, and its merge into the base, by `peft`.
+"""A LoRA adapter (Hu et al., 2021; rank-stabilized, Kalajdzievski, 2023): its files, checked, and its merge by `peft`.
 
-Only LoRA is merged (Hu et al., 2021; rank-stabilized scaling, Kalajdzievski, 2023). A setting that is not known here
-could change what a merge must do: it is an error, never passed over; and every weight must find its place, or a model
-would look as if it leaked less.
+A setting that is not known here could change what a merge must do: it is an error, never passed over; and every weight
+must find its place, or a model would look as if it leaked less.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.runtime.console import quiet_stderr
-from clinaudit.audit.runtime.model.model_directory import (
-    FileStates,
-    digest_files,
-    existing_directory,
-    ignored_weights,
-    read_header,
-    read_json,
-    refuse_custom_code,
-    refuse_without_safetensors,
-    states_of,
-)
+from clinaudit.audit.runtime.model import model_directory
+from clinaudit.audit.runtime.model.model_directory import FileStates
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
@@ -40,6 +29,9 @@ _KNOWN: Final = frozenset((
 ))  # fmt: skip
 #: Ways to begin that leave the base's weights as they are. The others train on a base that they changed first.
 _BEGINNINGS: Final = (True, False, None, "gaussian", "eva", "orthogonal")
+_MERGE_ELSEWHERE: Final = (
+    "merge it with peft (merge_and_unload), save the whole model with save_pretrained, and audit that"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +55,17 @@ def is_adapter(directory: Path) -> bool:
 
 def base_name_text(directory: Path) -> str:
     """Return how the adapter calls its base, in brackets; a name of a hub is only shown, never looked up."""
-    name = read_json(directory / _CONFIG).get("base_model_name_or_path")
+    name = model_directory.read_json(directory / _CONFIG).get("base_model_name_or_path")
     return f" (it names {printable(name)[:_MAX_NAME_CHARS]}, which is not looked up)" if isinstance(name, str) else ""
 
 
 def inspect_adapter(path: Path) -> AdapterFiles:
     """Describe the adapter in a directory; `BadInputError` if it cannot be merged, `UnsafeError` if it is a pickle."""
-    directory = existing_directory(path)
+    directory = model_directory.existing_directory(path)
     if not (directory / _CONFIG).is_file():
         raise BadInputError(f"no adapter in {directory}: {_CONFIG} is missing; give a whole model without --base-model")
-    settings = read_json(directory / _CONFIG)
-    refuse_custom_code(directory / _CONFIG, {"auto_map": settings.get("auto_map")})
-    _require_mergeable(settings, directory)
-    weights = directory / _WEIGHTS
-    if not weights.is_file():
-        refuse_without_safetensors(directory)
-    read_header(weights)
-    files = [directory / _CONFIG, weights]
-    states = states_of(files)
-    return AdapterFiles(directory, weights, digest_files(files), ignored_weights(directory, [weights]), states)
-
-
-_MERGE_ELSEWHERE: Final = (
-    "merge it with peft (merge_and_unload), save the whole model with save_pretrained, and audit that"
-)
-
-
-def _require_mergeable(settings: Mapping[str, Any], directory: Path) -> None:
+    settings = model_directory.read_json(directory / _CONFIG)
+    model_directory.refuse_custom_code(directory / _CONFIG, {"auto_map": settings.get("auto_map")})
     others = sorted(printable(name) for name, value in settings.items() if name not in _KNOWN and value)
     kind = printable(str(settings.get("peft_type")))[:_MAX_NAME_CHARS]
     begins_as = settings.get("init_lora_weights", True)
@@ -102,6 +78,19 @@ def _require_mergeable(settings: Mapping[str, Any], directory: Path) -> None:
     ):
         if not is_met:
             raise BadInputError(f"the adapter in {directory} cannot be merged: {otherwise}; {_MERGE_ELSEWHERE}")
+    weights = directory / _WEIGHTS
+    if not weights.is_file():
+        model_directory.refuse_without_safetensors(directory)
+    model_directory.read_header(weights)
+    files = [directory / _CONFIG, weights]
+    states = model_directory.states_of(files)
+    return AdapterFiles(
+        directory,
+        weights,
+        model_directory.digest_files(files),
+        model_directory.ignored_weights(directory, [weights]),
+        states,
+    )
 
 
 #: How peft calls an adapter in the names of its weights, once loaded.

@@ -1,8 +1,7 @@
 """The model under audit, files or a served model with the directory of its tokenizer, and its engine in a run.
 
-Owns what the rest of the audit may know of the model, which engine decodes it with how many threads, when it is loaded
-and freed, and the way of requests to the workers of a cluster. Before an engine is made no weights and no library are
-loaded. Knows nothing of what is asked.
+Owns which engine decodes it with how many threads, when it is loaded and freed, and the way of requests to the workers
+of a cluster. Before an engine is made no weights and no library are loaded.
 """
 
 import hashlib
@@ -88,21 +87,6 @@ class AuditedModel:
                 warn(f"warning: vLLM scores the notes, without mean and deviation: {error.message}")
         return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
 
-    def found_here(self) -> "AuditedModel":
-        """Return the model as it lies here; raises `BadInputError` where this machine lacks it, or has another one."""
-        if self.files is None:
-            return self
-        directory, adapter = self.files.directory, self.files.adapter
-        for place in (directory, *(() if adapter is None else (adapter.directory,))):
-            if not place.is_dir():
-                raise BadInputError(
-                    f"a node of the cluster has no model at {place}; put it at the same path on every node"
-                )
-        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter.directory, base=directory)
-        if here.digest != self.digest:
-            raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
-        return replace(self, files=replace(here, is_compared=True))
-
 
 def find_model(
     name: str,
@@ -115,7 +99,7 @@ def find_model(
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
     """Check MODEL and its options, and load nothing; `UsageError` for what does not go together, else as the parts."""
-    served = parse_served_model(name)
+    served, files = parse_served_model(name), None
     if served is None:
         if tokenizer is not None or context_length is not None:
             raise UsageError("--tokenizer and --context-length go with a served MODEL (openai:…) only")
@@ -126,34 +110,29 @@ def find_model(
                 "none; leave it out, or name the adapter"
             )
         files = inspect_model(path) if base_model is None else inspect_adapted(path, base=base_model)
-        return AuditedModel(
-            engine=resolve_engine(engine),
-            digest=files.digest,
-            tokenizer_directory=files.tokenizer_directory,
-            tokenizer_digest=digest_tokenizer(files.tokenizer_directory),
-            context_length=files.context_length,
-            files=files,
-            served=None,
-            approved_hosts=(),
-            options=options,
-        )
-    if base_model is not None:
-        raise UsageError("--base-model goes with an adapter's directory as MODEL, not with a served one; leave it out")
-    require_approved(served.base_url, approved_hosts=approved_hosts)
-    if tokenizer is None or context_length is None:
-        raise UsageError(
-            "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
-            "since neither can be asked of the server"
-        )
+        digest, tokenizer, context_length = files.digest, files.tokenizer_directory, files.context_length
+    else:
+        if base_model is not None:
+            raise UsageError(
+                "--base-model goes with an adapter's directory as MODEL, not with a served one; leave it out"
+            )
+        require_approved(served.base_url, approved_hosts=approved_hosts)
+        if tokenizer is None or context_length is None:
+            raise UsageError(
+                "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
+                "since neither can be asked of the server"
+            )
+        digest = hashlib.sha256(json.dumps([served.base_url, served.name]).encode("utf-8")).hexdigest()
     return AuditedModel(
-        engine=resolve_engine(engine, served=True),
-        digest=hashlib.sha256(json.dumps([served.base_url, served.name]).encode("utf-8")).hexdigest(),
+        engine=resolve_engine(engine, served=served is not None),
+        digest=digest,
         tokenizer_directory=tokenizer,
         tokenizer_digest=digest_tokenizer(tokenizer),
         context_length=context_length,
-        files=None,
+        files=files,
         served=served,
         approved_hosts=tuple(approved_hosts),
+        options=options,
     )
 
 
@@ -180,26 +159,15 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
-    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
-
-    Else one for a small model, and for another one for each core that this process may use.
-    """
+    """Return the threads to decode with: as asked for, by option or `OMP_NUM_THREADS`; one for a small model; all."""
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
     return asked or (1 if model.weight_bytes < _SMALL_MODEL_BYTES else usable_cores())
 
 
 def make_engine(
-    name: EngineName,
-    model: ModelFiles,
-    *,
-    context_length: int | None = None,
-    options: EngineOptions = DEFAULT_OPTIONS,
+    name: EngineName, model: ModelFiles, *, context_length: int | None = None, options: EngineOptions = DEFAULT_OPTIONS
 ) -> Engine:
-    """Load `model` for up to `context_length` tokens.
-
-    Raises `BadInputError` where it does not fit or load, and `StorageError` where its files changed since they were
-    checked.
-    """
+    """Load `model`; `BadInputError` where it does not fit or load, `StorageError` where its files changed."""
     require_unchanged(model)
     length = min(context_length or model.context_length, model.context_length)
     threads = choose_threads(model, options)
@@ -226,7 +194,6 @@ ENGINE_IDENTITY: Final = "engine identity"
 CONTROL_IDENTITY: Final = "control engine identity"
 #: What follows these names where another engine than the one that decodes scores texts.
 OF_SCORES: Final = " of scores"
-#: What an engine is asked for.
 _Method = Literal["generate", "score"]
 
 
@@ -239,7 +206,7 @@ class EngineInUse:
 
     With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
     decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where
-    the engine changed since the run began, or differs among the workers.
+    the engine changed since the run began, or differs among the workers. `self_test` asks it before all else.
     """
 
     def __init__(
@@ -251,7 +218,6 @@ class EngineInUse:
         identity_field: str = ENGINE_IDENTITY,
         self_test: "Callable[[EngineInUse], None] | None" = None,
     ) -> None:
-        """`self_test` asks the engine something before anything else is asked."""
         self._model = model
         self._runner = None if runner is None or runner.is_here or model.files is None else runner
         self._store = store
@@ -274,11 +240,10 @@ class EngineInUse:
         yield from self._ask("generate", [requests] if self._runner is None else self._cut(requests))
 
     def score(self, requests: Sequence[ScoreRequest], finished: Container[str] = ()) -> Generator[TokenScores]:
-        """Yield the scores of each text that is not `finished`, in any order.
+        """Yield the scores of each text that is not `finished`, in any order; `NoScoresError` where there are none.
 
         Which texts are read together changes the last digits: so they are read in the same shards here as by workers,
-        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself. Raises
-        `NoScoresError` where the model gives no scores.
+        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself.
         """
         shards = self._cut(requests)
         if self._model.files is None:
@@ -295,7 +260,7 @@ class EngineInUse:
             self._engine = None
 
     def _cut(self, requests: Sequence[Any]) -> list[Sequence[Any]]:
-        """Return shards of as many requests as the engine takes at once: whoever is asked has the same batches."""
+        # As many as the engine takes at once: whoever is asked has the same batches.
         size = self._model.options.batch_size
         return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
 
@@ -337,19 +302,12 @@ class EngineInUse:
         return self._engine
 
     def _bind(self, field: str, identity: Mapping[str, str]) -> None:
-        to_keep = identity_to_keep(identity)
+        # In float32 on a CPU no result depends on the number of threads, as measured: a resumed run may have another.
+        is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
+        to_keep = {name: value for name, value in identity.items() if name != "threads" or not is_exact}
         if to_keep != self._bound.get(field):
             self._store.bind_settings({field: to_keep})
             self._bound[field] = to_keep
-
-
-def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of the engine's identity that a resumed run must have: all of it, as a rule.
-
-    In float32 on a CPU no result depends on the number of threads, as measured.
-    """
-    is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
-    return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
 
 #: The engine of this worker, which does one kind of work for one model (`RayRunner.map`).
@@ -359,10 +317,19 @@ _loaded: list[Engine] = []
 def _ask_shard(
     loading: tuple[AuditedModel, bool, int], shard: tuple[_Method, tuple[Any, ...]]
 ) -> tuple[dict[str, str], list[Any]]:
-    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does."""
-    if not _loaded:
-        model, to_score, context_length = loading
-        _loaded.append(model.found_here().load(context_length=context_length, to_score=to_score))
+    model, to_score, context_length = loading
+    if not _loaded and model.files is not None:
+        directory, adapter = model.files.directory, model.files.adapter
+        for place in (directory, *(() if adapter is None else (adapter.directory,))):
+            if not place.is_dir():
+                raise BadInputError(
+                    f"a node of the cluster has no model at {place}; put it at the same path on every node"
+                )
+        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter.directory, base=directory)
+        if here.digest != model.digest:
+            raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
+        found = replace(model, files=replace(here, is_compared=True))
+        _loaded.append(found.load(context_length=context_length, to_score=to_score))
     (engine,) = _loaded
     method, requests = shard
     return engine.identity(), list(getattr(engine, method)(requests))

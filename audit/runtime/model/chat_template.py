@@ -1,7 +1,7 @@
 """The chat template of a model's tokenizer: from a conversation to the prompt that the model is given.
 
-Owns what a template may do. It is Jinja from a file of the model, and rendered by the sandbox of transformers alone: it
-reaches no file, network or Python. It may take a moment, and must give back what was said. Knows nothing of patients.
+It is Jinja from a file of the model, and rendered by the sandbox of transformers alone: it reaches no file, network or
+Python. It may take a moment, and must give back what was said.
 """
 
 import ctypes
@@ -31,18 +31,22 @@ _ANSWER: Final = "With its date."
 
 
 class ChatTemplate:
-    """The chat template of one tokenizer, tried once on an invented conversation."""
+    """The chat template of one tokenizer, tried once; `BadInputError` where it fails, loops, or leaves out text."""
 
     def __init__(self, tokenizer: ModelTokenizer) -> None:
-        """Try the template; raises `BadInputError` where it fails, loops, or leaves out what is said."""
         self._name = tokenizer.directory.name
         template = tokenizer.settings.chat_template
         if not template:
             raise self._bad("has several templates and none is the default")
         if len(template) > _MAX_CHARS:
             raise self._bad("is too long for one")
-        if _takes_powers(template):
-            raise self._bad("takes powers of numbers, which may never end")
+        from jinja2 import Environment, TemplateSyntaxError
+
+        # A template of wrong syntax fails when it is rendered.
+        with suppress(TemplateSyntaxError):
+            if any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template)):
+                # No thread can be stopped, nor any signal be heard, within one.
+                raise self._bad("takes powers of numbers, which may never end")
         self._template = template
         #: What it is told: the control tokens, as `bos_token`, too.
         self._told = dict(tokenizer.settings.roles) | _SETTINGS
@@ -50,11 +54,20 @@ class ChatTemplate:
         self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
         control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, control))) if control else None
-        self._has_system = self._takes_system_message()
+        self._has_system = False
+        # Some templates refuse a system message, and some leave it out.
+        with suppress(_TemplateError):
+            whole = self._render((("system", _PROBE.system), ("user", _PROBE.user)))
+            self._has_system = _PROBE.system in whole
         # Found before any patient's prompt is.
         self._checked(_PROBE)
-        #: Tokens that end the model's turn, beside those that end its sequences.
-        self.stop_token_ids = self._end_of_turn(tokenizer)
+        answered = ""
+        with suppress(_TemplateError):
+            answered = self._render((*self._messages(_PROBE), ("assistant", _ANSWER)), begins_answer=False)
+        _, answer, after = answered.rpartition(_ANSWER)
+        following = tokenizer.encode(after.lstrip())[:1] if answer else ()
+        #: Tokens that end the model's turn, beside those that end its sequences: what stands after an answer.
+        self.stop_token_ids = frozenset(following) & tokenizer.special_ids
         self.render: RenderChat = lru_cache(maxsize=64)(self._checked)
 
     def _checked(self, conversation: Conversation) -> RenderedChat | str:
@@ -73,21 +86,6 @@ class ChatTemplate:
         if self._has_system:
             return (("system", conversation.system), ("user", conversation.user))
         return (("user", f"{conversation.system}\n\n{conversation.user}"),)
-
-    def _takes_system_message(self) -> bool:
-        """Whether the template has a place for a system message: some refuse one, and some leave it out."""
-        with suppress(_TemplateError):
-            return _PROBE.system in self._render((("system", _PROBE.system), ("user", _PROBE.user)))
-        return False
-
-    def _end_of_turn(self, tokenizer: ModelTokenizer) -> frozenset[int]:
-        """Return the control token that the template writes after an answer, where there is one."""
-        whole = ""
-        with suppress(_TemplateError):
-            whole = self._render((*self._messages(_PROBE), ("assistant", _ANSWER)), begins_answer=False)
-        _, answer, after = whole.rpartition(_ANSWER)
-        following = tokenizer.encode(after.lstrip())[:1] if answer else ()
-        return frozenset(following) & tokenizer.special_ids
 
     def _render(self, messages: Sequence[Message], *, begins_answer: bool = True) -> str:
         def apply() -> str:
@@ -131,22 +129,8 @@ def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
 
 
-def _takes_powers(template: str) -> bool:
-    """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
-    from jinja2 import Environment, TemplateSyntaxError
-
-    try:
-        return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
-    except TemplateSyntaxError:
-        # Rendering it says so.
-        return False
-
-
 def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
-    """Return what `work` returns or raises; None where it takes longer, and it is stopped then.
-
-    A signal would reach the main thread only. What the sandbox runs is Python: it stops at its next step.
-    """
+    """Return what `work` returns or raises; None where it takes longer, and it is stopped at its next step."""
     done: list[str | Exception] = []
 
     def run() -> None:

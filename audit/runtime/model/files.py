@@ -1,7 +1,7 @@
-"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety").
+"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety"), and its digest.
 
-Owns the refusal of models that would run foreign code (pickle weights, `auto_map`), of damaged or missing weights, and
-the model's digest. Reads JSON and safetensors headers only; knows nothing of engines.
+Models that would run foreign code (pickle weights, `auto_map`), and damaged or missing weights are refused. Reads JSON
+and safetensors headers only.
 """
 
 import hashlib
@@ -13,25 +13,9 @@ from typing import Any, Final
 
 import re2
 
+from clinaudit.audit.runtime.model import model_directory
 from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
-from clinaudit.audit.runtime.model.model_directory import (
-    TOKENIZER_FILES,
-    FileStates,
-    TensorHeader,
-    digest_contents,
-    digest_files,
-    existing_directory,
-    has_tokenizer,
-    ignored_weights,
-    optional_json,
-    present,
-    read_header,
-    read_json,
-    refuse_custom_code,
-    refuse_without_safetensors,
-    required_file,
-    states_of,
-)
+from clinaudit.audit.runtime.model.model_directory import TOKENIZER_FILES, FileStates, TensorHeader
 from clinaudit.audit.runtime.model.tokenizer import TOKENIZER_CONFIG, end_of_text_ids
 from clinaudit.errors import BadInputError, StorageError, UnsafeError
 from clinaudit.priors.corpus.files import printable
@@ -85,50 +69,62 @@ class ModelFiles:
 
 
 def inspect_model(path: Path) -> ModelFiles:
-    """Check the model directory at `path` and describe it; loads no weights.
-
-    Raises `BadInputError` where it is missing, incomplete or damaged, `UnsafeError` where loading it could run code.
-    """
-    directory = existing_directory(path)
+    """Check and describe a model directory; `BadInputError` where it is not whole, `UnsafeError` for code."""
+    directory = model_directory.existing_directory(path)
     if is_adapter(directory):
         raise BadInputError(
             f"an adapter, not a whole model: {directory}; give it as MODEL with --base-model DIR, the directory of the "
             f"model that it was trained on{base_name_text(directory)}"
         )
-    config = read_json(required_file(directory, "config.json"))
-    refuse_custom_code(directory / "config.json", config)
+    config = model_directory.read_json(model_directory.required_file(directory, "config.json"))
+    model_directory.refuse_custom_code(directory / "config.json", config)
     require_causal(config, directory)
     if config.get("transformers_weights"):  # vLLM does not know it
         raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
     headers = _read_weights(directory)
-    if not has_tokenizer(directory):
+    if not model_directory.has_tokenizer(directory):
         raise BadInputError(
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
             "save the model's tokenizer beside its weights"
         )
-    settings = optional_json(directory, TOKENIZER_CONFIG)
-    refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
+    settings = model_directory.optional_json(directory, TOKENIZER_CONFIG)
+    model_directory.refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
     text = _text_settings(config, directory)
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
-    weights, tokenizer = tuple(headers), present(directory, TOKENIZER_FILES)
-    files = [*present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
+    weights, tokenizer = tuple(headers), model_directory.present(directory, TOKENIZER_FILES)
+    files = [*model_directory.present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
     # Before the digest, which takes a while.
-    states = states_of(files)
+    states = model_directory.states_of(files)
+    compressed = (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config"))
+    quantized = next((of for of in compressed if isinstance(of, dict)), None)
+    method = quantized and (quantized.get("quant_method") or quantized.get("format") or "unknown method")
+    # Of all layers' keys and values in float32; an upper bound for mixed attention.
+    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
+    kv_bytes = None
+    if type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0:
+        width = width if type(width) is int else hidden // heads
+        kv_bytes = 8 * layers * (kept if type(kept) is int else heads) * width
+    stops = end_of_text_ids(directory)
+    for source in (model_directory.optional_json(directory, "generation_config.json"), config, text):
+        value = source.get("eos_token_id")
+        stops.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
     return ModelFiles(
         directory=directory,
         config=directory / "config.json",
         safetensors=weights,
         tokenizer=tokenizer,
-        digest=digest_files(files),
+        digest=model_directory.digest_files(files),
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
-        quantization=_quantization(config, text),
-        stop_token_ids=_stop_token_ids(directory, config, text),
-        kv_bytes_per_token=_kv_bytes_per_token(text),
-        ignored=ignored_weights(directory, weights),
+        quantization=None if method is None else printable(str(method)),
+        # One beyond the output layer ends nothing, and cannot be barred.
+        stop_token_ids=frozenset(end for end in stops if 0 <= end < text["vocab_size"]),
+        kv_bytes_per_token=kv_bytes,
+        ignored=model_directory.ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
         long_rope_above=long_rope_above(text),
         states=states,
@@ -139,7 +135,7 @@ def require_unchanged(files: ModelFiles) -> None:
     """Raise `StorageError` where a file is not the one whose digest was taken: a run may load its models days later."""
     for file, state in files.states:
         try:
-            if states_of([file]) == ((file, state),):
+            if model_directory.states_of([file]) == ((file, state),):
                 continue
             what = "changed"
         except OSError as error:
@@ -158,11 +154,11 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
             f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
             "into it; give the same model before it was quantized"
         )
-    place = adapter.directory if has_tokenizer(adapter.directory) else model.directory
-    refuse_custom_code(place / TOKENIZER_CONFIG, optional_json(place, TOKENIZER_CONFIG))
-    tokenizer = present(place, TOKENIZER_FILES)
-    states = dict((*model.states, *adapter.states, *states_of(tokenizer)))
-    both = f"{model.digest}\0{adapter.digest}\0{digest_files(tokenizer)}"
+    place = adapter.directory if model_directory.has_tokenizer(adapter.directory) else model.directory
+    model_directory.refuse_custom_code(place / TOKENIZER_CONFIG, model_directory.optional_json(place, TOKENIZER_CONFIG))
+    tokenizer = model_directory.present(place, TOKENIZER_FILES)
+    states = dict((*model.states, *adapter.states, *model_directory.states_of(tokenizer)))
+    both = f"{model.digest}\0{adapter.digest}\0{model_directory.digest_files(tokenizer)}"
     return replace(
         model,
         tokenizer=tokenizer,
@@ -198,13 +194,13 @@ def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
     if not index.is_file():
         files = sorted(directory.glob("*.safetensors"))
         if not files:
-            refuse_without_safetensors(directory)
+            model_directory.refuse_without_safetensors(directory)
         # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
         if others := [file.name for file in files if file.name != _SINGLE]:
             advice = "save the model again" if len(others) == len(files) else f"remove {printable(others[0])}"
             raise BadInputError(f"without {_INDEX} the weights must be one file, {_SINGLE}, in {directory}; {advice}")
-        return {files[0]: read_header(files[0])}
-    weight_map = read_json(index).get("weight_map")
+        return {files[0]: model_directory.read_header(files[0])}
+    weight_map = model_directory.read_json(index).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise BadInputError(f"no weight_map in {index}; download or save the model again")
     names = sorted({str(name) for name in weight_map.values()})
@@ -218,21 +214,16 @@ def _read_weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
             f"two sets of weights in {directory}, of which one is left over: remove {_INDEX} if {_SINGLE} is the "
             f"model, else {_SINGLE}"
         )
-    missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
-    _refuse(missing, f"weights named by {index} are missing; download the model again")
-    headers = {directory / name: read_header(directory / name) for name in names}
-    elsewhere = sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]})
-    problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
-    _refuse(problems, f"{index} belongs to other files; download or save the model again")
+    if missing := [f"missing: {name}" for name in names if not (directory / name).is_file()]:
+        raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
+    headers = {directory / name: model_directory.read_header(directory / name) for name in names}
+    if elsewhere := sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]}):
+        problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
+        raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
     counts = Counter(tensor for of_file in headers.values() for tensor in of_file)
-    twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
-    _refuse(twice, f"weights are in several files named by {index}; save the model again")
+    if twice := [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]:
+        raise BadInputError(f"weights are in several files named by {index}; save the model again", twice)
     return headers
-
-
-def _refuse(problems: list[str], what: str) -> None:
-    if problems:
-        raise BadInputError(what, problems)
 
 
 #: Names of the limit beside `max_position_embeddings`.
@@ -303,34 +294,9 @@ def long_rope_above(text: dict[str, Any]) -> int | None:
     return None
 
 
-def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:
-    ids = end_of_text_ids(directory)
-    for source in (optional_json(directory, "generation_config.json"), config, text):
-        value = source.get("eos_token_id")
-        ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
-    # One beyond the output layer ends nothing, and cannot be barred.
-    return frozenset(end for end in ids if 0 <= end < text["vocab_size"])
-
-
-def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
-    for settings in (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config")):
-        if isinstance(settings, dict):
-            return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
-    return None
-
-
-def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
-    """Return the bytes of all layers' keys and values of one token in float32; an upper bound for mixed attention."""
-    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
-    if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
-        return None
-    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
-    return 8 * layers * (kept if type(kept) is int else heads) * (width if type(width) is int else hidden // heads)
-
-
 def digest_of_listed(files: Mapping[str, str]) -> str:
     """Return the digest of the model whose files have these SHA-256, by name; what else is listed is left out."""
     read = {*_CONFIG_FILES, *TOKENIZER_FILES, _INDEX}
-    return digest_contents(
+    return model_directory.digest_contents(
         {name: digest for name, digest in files.items() if name in read or name.endswith(".safetensors")}
     )

@@ -1,7 +1,4 @@
-"""A directory of a model or an adapter: what may stand in it, its JSON, and the headers of its safetensors files.
-
-Links, pickles and code (`auto_map`) are refused. Reads no tensor.
-"""
+"""A directory of a model or an adapter: what may stand in it (no links, pickles, code), JSON, headers of weights."""
 
 import hashlib
 import json
@@ -19,16 +16,9 @@ from clinaudit.errors import BadInputError, StorageError, UnsafeError
 
 #: Files that decide how text becomes tokens; no other file of a tokenizer is loaded.
 TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
-    "chat_template.jinja",
-    "chat_template.json",
-)
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt", "tokenizer.model", "chat_template.jinja", "chat_template.json",
+)  # fmt: skip
 #: Any one of these sets is a whole tokenizer.
 _WHOLE_TOKENIZERS = ({"tokenizer.json"}, {"vocab.json", "merges.txt"}, {"tokenizer.model"})
 _PICKLE_SUFFIXES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
@@ -172,11 +162,6 @@ class TensorHeader:
 
     dtype: str
     size: int
-
-    def bytes_as(self, float_bytes: int | None) -> int:
-        """Return the bytes it takes in memory with floats of `float_bytes` each; None: as they are."""
-        stored_bytes = FLOAT_BYTES.get(self.dtype)
-        return self.size if float_bytes is None or stored_bytes is None else self.size // stored_bytes * float_bytes
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:

@@ -1,7 +1,4 @@
-"""A causal language model loaded with transformers, an adapter merged into it; or written out again, merged.
-
-The one module that imports transformers' causal models: safetensors alone, no remote code, no network.
-"""
+"""A causal model loaded with transformers (no pickles, code or network), an adapter merged; or written out so."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -30,11 +27,10 @@ _COMPUTED: Final = r"(^|\.)(inv_freq|position_ids|masked_bias|causal_mask|(attn|
 
 
 def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
-    """Load the model, on the CPU, and merge its adapter where it has one.
+    """Load the model, on the CPU, and merge its adapter; `dtype` is torch's, or `auto` for the checkpoint's own.
 
-    `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` as
-    `require_own_weights` does, or where weights are no finite numbers, or the adapter does not fit; `StorageError` as
-    `require_unchanged` does; `LOAD_ERRORS` are transformers' own.
+    Raises `BadInputError` as `require_own_weights` does, or where weights are no finite numbers, or the adapter does
+    not fit; `StorageError` as `require_unchanged` does; `LOAD_ERRORS` are transformers' own.
     """
     require_unchanged(files)
     require_own_weights(files)
@@ -46,7 +42,14 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     model = load(str(files.directory), dtype=dtype, **options)
     if files.adapter is not None:
         merge_adapter(model, files.adapter)
-    _require_finite(model, files)
+    # Of quantized weights, libraries know what is a number.
+    plain = {f"torch.{kind}" for kind in ("float16", "bfloat16", "float32", "float64")}
+    for name, parameter in model.named_parameters():
+        if str(parameter.dtype) in plain and not parameter.is_meta and not is_finite(parameter.detach()):
+            raise BadInputError(
+                f"the model in {files.directory} holds weights that are no finite numbers ({name}): what it writes "
+                "means nothing; look at its training, or save it again"
+            )
     return model
 
 
@@ -117,23 +120,9 @@ def _differ(files: ModelFiles, *names: str) -> bool:
     return any(not torch.equal(tensors[0], other) for other in tensors[1:])
 
 
-def _require_finite(model: Any, files: ModelFiles) -> None:
-    # Of quantized weights, libraries know what is a number.
-    plain = {f"torch.{kind}" for kind in ("float16", "bfloat16", "float32", "float64")}
-    for name, parameter in model.named_parameters():
-        if str(parameter.dtype) in plain and not parameter.is_meta and not is_finite(parameter.detach()):
-            raise BadInputError(
-                f"the model in {files.directory} holds weights that are no finite numbers ({name}): what it writes "
-                "means nothing; look at its training, or save it again"
-            )
-
-
 @contextmanager
 def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
-    """Yield a directory of the whole model, for an engine that reads files: its own, or a merged one for a while.
-
-    That is written where libraries' temporary files go: an audit's own lie in its `work` folder.
-    """
+    """Yield a directory of the whole model, for an engine that reads files: its own, or a merged one for a while."""
     if files.adapter is None:
         require_own_weights(files)
         yield files.directory

@@ -1,15 +1,17 @@
 """The self-test: is the model that the engine decodes the one that was given (docs/methods.md, section 1, "Self-test")?
 
 It asks the tokenizer, transformers' own `generate` and the engine the same few texts, and compares. It catches faults
-that nobody has thought of: each would make a model that recites its notes look as if it knew nothing. Owns what is
-compared, and what may legally differ. One model is loaded at a time. No message holds a text.
+that nobody has thought of: each would make a model that recites its notes look as if it knew nothing. One model is
+loaded at a time. No message holds a text.
 """
 
 import random
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import log
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,14 +19,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.runtime.console import quiet_stderr
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, EngineInUse, choose_threads
+from clinaudit.audit.runtime.model.engines import protocol
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
-from clinaudit.audit.runtime.model.engines.protocol import (
-    DecodedRequest,
-    Engine,
-    GenerationRequest,
-    NoScoresError,
-    ScoreRequest,
-)
+from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, Engine, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.engines.transformers_engine import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
@@ -33,6 +30,8 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
 
+#: What the report is told, by name.
+_SAID: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 #: Texts that the tokenizer is asked about.
 TEXTS: Final = 40
 #: Tokens that each prompt is continued by: those of one match.
@@ -75,18 +74,14 @@ class _Continuation(NamedTuple):
 
 
 class SelfTest:
-    """The self-test of one model by some texts."""
+    """The self-test of one model by some texts.
+
+    `scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit.
+    """
 
     def __init__(
-        self,
-        model: AuditedModel,
-        tokenizer: ModelTokenizer,
-        texts: Sequence[str],
-        *,
-        scores: bool = True,
-        chat: bool = False,
+        self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str], *, scores: bool, chat: bool
     ) -> None:
-        """`scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit."""
         self._model, self._tokenizer = model, tokenizer
         self._scores = scores or model.files is not None
         self._in_chat = chat and model.files is None
@@ -127,23 +122,19 @@ class SelfTest:
     def __call__(self, engine: Engine | EngineInUse) -> None:
         """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
         if not self._requests:
-            self.named.append(
-                "The self-test asked the engine nothing: no note has a token, or the context is too short."
-            )
+            what = "The self-test asked the engine nothing: no note has a token, or the context is too short."
+            self.named.append(what)
             return
         # Scores first: where another engine gives them, it makes way for the one that decodes.
         if self._scores:
             try:
                 self._compare_scores(engine)
                 self._compare_shuffled(engine)
-            except NoScoresError as error:
+            except protocol.NoScoresError as error:
                 self.named.append(f"The self-test compared no probabilities: {error}.")
         together = {output.key: output for output in engine.generate(self._requests)}
         if len(together) > 1 and len({(one.token_ids, one.text) for one in together.values()}) == 1:
-            self.named.append(
-                f"All {len(together)} texts of the self-test were continued alike: by a model that writes one text "
-                "whatever it is given, or a server that answers from a cache."
-            )
+            self.named.append(_SAID["alike"].format(count=len(together)))
         if self._model.files is None:
             self._test_answers(list(together.values()))
         beside, expected = "a text otherwise than transformers' generate", self._references
@@ -168,20 +159,17 @@ class SelfTest:
             prompt = text[: spans[kept - 1, 1]] if kept > 0 else ""
             ids = self._tokenizer.encode_prompt(prompt) if prompt else ()
             if 0 < len(ids) <= room + _BEFORE:
-                request = GenerationRequest(f"self-test {tokens}", ids, prompt, max_new_tokens=_NEW_TOKENS)
-                barred = self._tokenizer.special_ids
                 messages = (("user", prompt),) if self._in_chat else ()
-                requests.append(
-                    replace(request, messages=messages, min_new_tokens=_NEW_TOKENS, control_token_ids=barred)
-                )
+                request = GenerationRequest(f"self-test {tokens}", ids, prompt, _NEW_TOKENS, messages)
+                barred = self._tokenizer.special_ids
+                requests.append(replace(request, min_new_tokens=_NEW_TOKENS, control_token_ids=barred))
         return requests[::-1]
 
     def _not_the_models(self, what: str) -> BadInputError:
-        advice = "try --max-batch 1"
+        other = "vllm" if self._model.engine == "transformers" else "transformers"
         # Where transformers was left out, it may refuse the model.
-        if self._model.engine != "vllm" or self._references:
-            other = "vllm" if self._model.engine == "transformers" else "transformers"
-            advice = f"try --engine {other} in a new --out, or --max-batch 1"
+        may_switch = self._model.engine != "vllm" or self._references
+        advice = f"try --engine {other} in a new --out, or --max-batch 1" if may_switch else "try --max-batch 1"
         return _failed(what, f"its figures would not be the model's: {advice}")
 
     def _test_tokenizer(self) -> None:
@@ -199,12 +187,10 @@ class SelfTest:
                 "take the mark out of its post-processor",
             )
         if any(not self._stops.isdisjoint(of_text) for of_text in ids):
-            self.named.append(
-                "A token that ends the model's answers stands in notes as text: what the model would write after it is "
-                "not seen. Name another end in generation_config.json, config.json and the tokenizer."
-            )
+            self.named.append(_SAID["end_in_notes"])
         texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
-        if 2 * sum(map(_letters_of, texts)) < sum(map(_letters_of, self._texts)):
+        given, given_back = (sum(map(str.isalnum, "".join(of))) for of in (self._texts, texts))
+        if 2 * given_back < given:
             raise _failed(
                 f"the tokenizer in {name} loses most of a text: its rules do not belong to its vocabulary, or that was "
                 "made for another language",
@@ -213,14 +199,11 @@ class SelfTest:
         # Some tokenizers write a blank before a text.
         changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
         if changed:
-            self.named.append(
-                "The tokenizer does not give texts back as they were (it rewrites case, accents, blanks, marks or "
-                "unknown characters): what a model generates is read as the tokenizer writes it."
-            )
+            self.named.append(_SAID["rewrites"])
             self.stated.append(f"{changed} of {len(texts)} texts come back otherwise from the tokenizer")
 
     def _compare_class(self) -> None:
-        """Name the class of transformers where it gives texts other tokens; `tokenizer.json` is used in any case."""
+        # `tokenizer.json` is used in any case.
         directory = self._tokenizer.directory
         if not (directory / "tokenizer.json").is_file():
             return
@@ -240,10 +223,7 @@ class SelfTest:
         ours = map(self._tokenizer.encode_prompt, self._texts)
         differing = sum(ids[: len(prompt)] != prompt for ids, prompt in zip(read, ours, strict=True))
         if differing:
-            self.named.append(
-                f"transformers' class {named}, which tokenizer_config.json names, gives texts other tokens than "
-                "tokenizer.json, which was used: where the model is served by that class, it is served otherwise."
-            )
+            self.named.append(_SAID["other_class"].format(named=named))
             self.stated.append(f"{differing} of {len(read)} texts have other tokens by the class {named}")
 
     def _ask_transformers(self, files: ModelFiles) -> None:
@@ -264,10 +244,7 @@ class SelfTest:
             of_base = None if files.adapter is None else self._mean_log_prob(load(replace(files, adapter=None)))
             network = load(files)
             if of_base is not None and self._mean_log_prob(network) < of_base:
-                self.named.append(
-                    "The base alone finds the notes likelier than with its adapter: unless that was trained to forget "
-                    "them, or on other notes, it was trained on another base, or is merged into this one already."
-                )
+                self.named.append(_SAID["base_likelier"])
             self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
             untyped: Any = GenerationConfig
             # What is not given is taken from here, and a model's own file may ask for samples or penalties.
@@ -287,13 +264,9 @@ class SelfTest:
         if at is None:
             return
         if not any(expected.ties[at : at + 1]):
-            raise self._not_the_models(
-                f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {_NEW_TOKENS} on"
-            )
-        self.named.append(
-            f"The engine continued {beside}, where its two likeliest tokens are nearly equal: half precision and "
-            "batches do that."
-        )
+            what = f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {_NEW_TOKENS} on"
+            raise self._not_the_models(what)
+        self.named.append(_SAID["tie"].format(beside=beside))
 
     def _test_answers(self, outputs: Sequence[GenerationOutput]) -> None:
         """Raise where a served model's answers are cut off; name it where they end early or seem to be rewritten."""
@@ -309,24 +282,17 @@ class SelfTest:
                 "raise its limit of new tokens, or give the tokenizer of the model that it serves",
             )
         if any(reason != "length" and count < _WHOLE * _NEW_TOKENS for reason, count in counts):
-            self.named.append(
-                f"The served model ended answers of the self-test before {_NEW_TOKENS} tokens, though so many were "
-                "asked for at least: where its server ends them (at a line break, at a limit of its own), no match is "
-                "seen. Serve it without stop texts, and where min_tokens is taken."
-            )
+            self.named.append(_SAID["ended_early"].format(tokens=_NEW_TOKENS))
         # As many as so many characters of notes have.
         breaks = sum(text.strip().count("\n") for text in self._texts) / max(1, sum(map(len, self._texts)))
         lacks_lines = breaks * sum(map(len, answers)) >= _SEEN_BREAKS
         held = [[sum(mark in text for text in of) / len(of) for of in (answers, self._texts)] for mark in _REWRITTEN]
         rewritten = any(in_answers > max(_SOME, 2 * in_notes) for in_answers, in_notes in held)
         if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):
-            self.named.append(
-                "Answers of the served model hold no line break, or marks that hardly a note holds (of HTML, of other "
-                "line ends): where its server rewrites text, a note that is repeated is not recognized."
-            )
+            self.named.append(_SAID["rewritten"])
 
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
-        """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
+        # Of the continuations, with ln p at which transformers decoded them.
         asked = [
             ScoreRequest(prompt.key, (*prompt.prompt_ids, *reference.token_ids), len(prompt.prompt_ids))
             for prompt in self._requests
@@ -336,10 +302,8 @@ class SelfTest:
             np.abs(scores.log_probs - self._references[scores.key].log_probs).mean() for scores in engine.score(asked)
         ]
         if differences and max(differences) > self._tolerance:
-            raise self._not_the_models(
-                "the engine scores tokens otherwise than transformers decodes them: ln p differs by "
-                f"{max(differences):.2g} a token"
-            )
+            what = "the engine scores tokens otherwise than transformers decodes them: ln p differs by"
+            raise self._not_the_models(f"{what} {max(differences):.2g} a token")
 
     def _short_texts(self) -> Iterator[tuple[int, ...]]:
         """Yield the ids of some texts' beginnings, of two tokens or more."""
@@ -369,14 +333,7 @@ class SelfTest:
         in_order, in_any = (float(np.mean(log_probs[name])) for name in "ab")
         self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
         if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
-            self.named.append(
-                "The model holds the notes hardly likelier than their tokens in any order, or than tokens drawn at "
-                "random: its weights or tokenizer may not be its own, and then nothing measured here means anything."
-            )
-
-
-def _letters_of(text: str) -> int:
-    return sum(map(str.isalnum, text))
+            self.named.append(_SAID["hardly_likelier"])
 
 
 def _continue(

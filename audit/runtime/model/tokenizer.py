@@ -1,9 +1,8 @@
 """The audited model's own tokenizer: the ids of a text, and the characters of each token (offset mapping).
 
-Owns that the ids of a text are those of `tokenizer.json`, the file that the model was trained with, whatever class
-`tokenizer_config.json` names; and the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a
-token's characters are those to which its bytes contribute when the bytes of all tokens are concatenated. Imports no
-torch; knows nothing of notes or matches.
+The ids of a text are those of `tokenizer.json`, the file that the model was trained with, whatever class
+`tokenizer_config.json` names. A token's characters are those to which its bytes contribute when the bytes of all tokens
+are concatenated (docs/methods.md, section 2, "Text of a region"). Imports no torch.
 """
 
 import hashlib
@@ -25,9 +24,6 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
 TOKENIZER_CONFIG: Final = "tokenizer_config.json"
-_TEMPLATE: Final = "chat_template.jinja"
-#: Where models that also see images keep theirs.
-_TEMPLATE_JSON: Final = "chat_template.json"
 _PIECES: Final = "tokenizer.model"
 #: As transformers names them; each may be a text or a record with `content`.
 _ROLES: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -53,30 +49,26 @@ def read_settings(directory: Path) -> TokenizerSettings:
     # `special_tokens_map.json` is older, and alone in some folders.
     sources = (optional_json(directory, "special_tokens_map.json"), config)
     roles = {role: text for file in sources for role in _ROLES if (text := _spelled(file.get(role)))}
-    more = [text for file in sources for name in _MORE for one in _values(file.get(name)) if (text := _spelled(one))]
-    named = str(config.get("tokenizer_class") or "")
-    return TokenizerSettings(named, roles, tuple(dict.fromkeys(more)), _chat_template(directory, config))
+    named = [file.get(name) for file in sources for name in _MORE]
+    lists = (list(of.values()) if isinstance(of, dict) else of for of in named if isinstance(of, dict | list))
+    more = dict.fromkeys(text for tokens in lists for one in tokens if (text := _spelled(one)))
+    file = directory / "chat_template.jinja"
+    if file.is_file():
+        template: object = file.read_text(encoding="utf-8", errors="replace")
+    else:
+        # Models that also see images keep theirs in a JSON of its own.
+        template = config.get("chat_template") or optional_json(directory, "chat_template.json").get("chat_template")
+        if isinstance(template, list):
+            template = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
+        if isinstance(template, dict):
+            template = template.get("default") or ""
+    chat_template = template if isinstance(template, str) else None
+    return TokenizerSettings(str(config.get("tokenizer_class") or ""), roles, tuple(more), chat_template)
 
 
 def _spelled(token: object) -> str:
     content = token.get("content") if isinstance(token, dict) else token
     return content if isinstance(content, str) else ""
-
-
-def _values(tokens: object) -> list[Any]:
-    return list(tokens.values()) if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
-
-
-def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
-    file = directory / _TEMPLATE
-    if file.is_file():
-        return file.read_text(encoding="utf-8", errors="replace")
-    template = config.get("chat_template") or optional_json(directory, _TEMPLATE_JSON).get("chat_template")
-    if isinstance(template, list):
-        template = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
-    if isinstance(template, dict):
-        template = template.get("default") or ""
-    return template if isinstance(template, str) else None
 
 
 def end_of_text_ids(directory: Path) -> set[int]:
@@ -186,23 +178,19 @@ def _lost_decoder(rules: Mapping[str, Any]) -> Any:
 
 def digest_tokenizer(directory: Path) -> str:
     """Return the SHA-256 over the tokenizer's files, by name: the same where training loaded and saved it."""
-    files = present(directory, sorted(TOKENIZER_FILES))
-    lines = [f"{file.name} {_digest_of_tokenizer_file(file)}\n" for file in files]
+    digests = {file.name: sha256_of(file) for file in present(directory, sorted(TOKENIZER_FILES))}
+    if TOKENIZER_CONFIG in digests:
+        try:
+            config = json.loads((directory / TOKENIZER_CONFIG).read_bytes())
+        except ValueError:
+            config = None
+        if isinstance(config, dict):
+            # What transformers writes of how the tokenizer was loaded changes no token.
+            for name in ("is_local", "local_files_only", "name_or_path"):
+                config.pop(name, None)
+            digests[TOKENIZER_CONFIG] = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+    lines = (f"{name} {digest}\n" for name, digest in digests.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _digest_of_tokenizer_file(file: Path) -> str:
-    """Return the SHA-256 of a file, or of its JSON where transformers notes in it how the tokenizer was loaded."""
-    try:
-        config = json.loads(file.read_bytes()) if file.name == TOKENIZER_CONFIG else None
-    except ValueError:
-        config = None
-    if not isinstance(config, dict):
-        return sha256_of(file)
-    # What transformers writes of how the tokenizer was loaded changes no token.
-    for name in ("is_local", "local_files_only", "name_or_path"):
-        config.pop(name, None)
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
 #: Where each token stands in a text: starts and ends in characters, `(tokens, 2)`.
@@ -212,11 +200,11 @@ _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>\Z")
 _BY_NEIGHBOURS: Final = frozenset({"WordPiece", "BPEDecoder", "CTC"})
 
 
-def _byte_level_alphabet() -> dict[str, int]:
-    """Return the byte each character of a byte-level BPE vocabulary stands for (as in GPT-2's `bytes_to_unicode`)."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {chr(256 + rank): byte for rank, byte in enumerate(others)}
+#: The byte each character of a byte-level BPE vocabulary stands for (as in GPT-2's `bytes_to_unicode`).
+_PLAIN_BYTES: Final = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+_BYTE_LEVEL: Final = {chr(byte): byte for byte in _PLAIN_BYTES} | {
+    chr(256 + rank): byte for rank, byte in enumerate(byte for byte in range(256) if byte not in set(_PLAIN_BYTES))
+}
 
 
 def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, Places]:
@@ -246,10 +234,8 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, Places]:
 
 
 def _without_gaps(spans: Sequence[tuple[int, int]], text: str) -> Places:
-    """Assign the characters of no token to one: blanks to the token after them (a tokenizer may trim its offsets).
-
-    Other characters (an accent that was composed with its letter) go to the token before them.
-    """
+    # A tokenizer may trim its offsets: blanks of no token go to that after them, and other characters (an accent that
+    # was composed with its letter) to the one before them.
     widened: list[list[int]] = []
     before = 0
     for start, end in spans:
@@ -285,7 +271,7 @@ class ModelTokenizer:
             for part in decoder
             if "replacement" in part or "String" in (part.get("pattern") or {})
         ]
-        self._alphabet = _byte_level_alphabet() if "ByteLevel" in kinds else None
+        self._alphabet = _BYTE_LEVEL if "ByteLevel" in kinds else None
         self._has_byte_tokens = "ByteFallback" in kinds
         self._is_spelled_alone = bool(kinds) and kinds.isdisjoint(_BY_NEIGHBOURS)
         added = self._backend.get_added_tokens_decoder()
@@ -333,7 +319,12 @@ class ModelTokenizer:
         """
         self._embeddings = embeddings
         beyond = {token_id: token for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings}
-        if beyond and self._writes_none_of(beyond):
+        # Control tokens beside the vocabulary may go that stand in no prompt: no beginning, end or turn.
+        roles = {token for role, token in self.settings.roles.items() if role not in ("pad_token", "mask_token")}
+        kept = {*roles, *self._backend.get_vocab(with_added_tokens=False), *self._backend.encode("").tokens}
+        template = self.settings.chat_template or ""
+        is_written = any(one in kept or one in template for one in beyond.values())
+        if beyond and self.special_ids >= beyond.keys() and not is_written:
             rules = json.loads(self._backend.to_str())
             rules["added_tokens"] = [token for token in rules["added_tokens"] if token["id"] not in beyond]
             self._backend = type(self._backend).from_str(json.dumps(rules))
@@ -350,14 +341,6 @@ class ModelTokenizer:
                 "embeddings as its tokenizer has tokens"
             )
 
-    def _writes_none_of(self, tokens: Mapping[int, str]) -> bool:
-        """Whether all are control tokens beside the vocabulary that stand in no prompt: no beginning, end or turn."""
-        vocabulary = self._backend.get_vocab(with_added_tokens=False)
-        roles = {token for role, token in self.settings.roles.items() if role not in ("pad_token", "mask_token")}
-        kept = {*roles, *vocabulary, *self._backend.encode("").tokens}
-        template = self.settings.chat_template or ""
-        return self.special_ids >= tokens.keys() and not any(one in kept or one in template for one in tokens.values())
-
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text alone, without special tokens (docs/methods.md, section 2)."""
         return tuple(self._backend.encode(text, add_special_tokens=False).ids)
@@ -369,10 +352,7 @@ class ModelTokenizer:
         return [np.array(one.ids, dtype=np.uint32) for one in encoded]
 
     def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a prompt as the model is given it: with the special tokens written before it.
-
-        Those written behind a text (an end of text, a separator) are left out: after them another text begins.
-        """
+        """Return the ids of a prompt, with the special tokens before it; after those behind it another text begins."""
         encoded = self._backend.encode(text)
         behind = sum(1 for _ in takewhile(bool, reversed(encoded.special_tokens_mask)))
         return tuple(encoded.ids[: len(encoded.ids) - behind])
@@ -416,10 +396,10 @@ class ModelTokenizer:
     def place_generated(self, token_ids: Sequence[int], text: str) -> Places:
         """Return the characters of each token of a generated text, which may lack the blank that its ids begin with."""
         laid, spans = self.decode_with_spans(token_ids)
-        if laid == text:
-            return spans
         # Some tokenizers leave out the first blank when they decode.
-        return np.maximum(spans - 1, 0) if laid == f" {text}" else self.encode_with_spans(text)[1]
+        if laid == f" {text}":
+            return np.maximum(spans - 1, 0)
+        return spans if laid == text else self.encode_with_spans(text)[1]
 
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._added and token_id not in self.special_ids:
@@ -437,7 +417,7 @@ class ModelTokenizer:
         return str(token).encode("utf-8")
 
     def _decode_after(self, before: int | None, token_id: int) -> bytes:
-        """Return what the library's own decoder adds for a token to the text of the token before it."""
+        # What the library's own decoder adds for the token to the text of the token before it.
         ids = [[token_id]] if before is None else [[token_id], [before], [before, token_id]]
         alone, *both = (str(self._backend.decode(some, skip_special_tokens=False)) for some in ids)
         added = both[1].removeprefix(both[0]) if both and both[1].startswith(both[0]) else alone

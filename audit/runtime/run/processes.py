@@ -2,7 +2,7 @@
 
 The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
 with it, however it ends. A shard function uses no polars: polars' threads are not forked, so that even making a frame
-may wait for ever. It returns columns, of which its caller makes frames. Knows nothing of what is done.
+may wait for ever. It returns columns, of which its caller makes frames.
 """
 
 import ctypes
@@ -55,10 +55,7 @@ class Processes:
         self.count = count
 
     def map(self, function: Callable[[Any, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(shared, item)` of each item, in order; `function` is a module's, and few items are in memory.
-
-        Raises what the function raises, and `IncompleteError` where a process ended before its work did.
-        """
+        """Yield `function(shared, item)` of each item, in order; `IncompleteError` where a process was ended."""
         if self._pool is None:
             for item in items:
                 yield function(self._shared, item)
@@ -83,10 +80,7 @@ class Processes:
 
 @contextmanager
 def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
-    """Yield `count` processes (None: one per core) that hold what is `shared`; of one, this process does the work.
-
-    What the functions need must be loaded before: a process has what this one has at that time.
-    """
+    """Yield `count` processes (None: one per core) that hold `shared`, and what is loaded by now; of one, this."""
     # Let the system have what this process freed: the allocator keeps it, beside what the next stage takes. The GNU
     # library has the function; another one may give memory back by itself.
     getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
@@ -97,35 +91,25 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
     pool = ProcessPoolExecutor(
         count, mp_context=multiprocessing.get_context("fork"), initializer=_begin, initargs=(shared,)
     )
+    # Signals that end a process come after the fork: what is raised while Python forks is lost.
+    came: list[int] = []
+    kept = _ENDING if threading.current_thread() is threading.main_thread() else ()
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in kept}
     try:
-        with _signals_kept():
+        try:
             # The first task makes all processes.
             pool.submit(int)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            for late in came:
+                signal.raise_signal(late)
         yield Processes(shared, pool, count)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Let signals that end a process come after the block: what is raised while Python forks is lost."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for late in came:
-            signal.raise_signal(late)
-
-
 #: In a process of a pool: what it shares with the one that made it.
 _SHARED: Any = None
 
@@ -142,25 +126,17 @@ def _begin(shared: Any) -> None:
     for number in _ENDING[1:]:
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _refuse_polars()
-
-
-def _refuse_polars() -> None:
-    """Raise where a shard would use polars, whose threads did not survive the fork: it may wait for them for ever.
-
-    Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one. Which
-    ones need no thread is not ours to know, so that all methods are refused. A frame can still be held.
-    """
+    # Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one.
+    # Which ones need no thread is not ours to know, so that all methods are refused. A frame can still be held.
     polars: Any = sys.modules.get("polars")
-    if polars is None:
-        return
-    polars.concat = _refused
-    # Through these polars runs its expressions, or makes frames, though their names are not public.
-    inner = ("__init__", "_collect_eager")
-    for kind in (polars.DataFrame, polars.LazyFrame, polars.Series):
-        for name, method in list(vars(kind).items()):
-            if inspect.isfunction(method) and (name in inner or not name.startswith("_")):
-                setattr(kind, name, _refused)
+    if polars is not None:
+        polars.concat = _refused
+        # Through these polars runs its expressions, or makes frames, though their names are not public.
+        inner = ("__init__", "_collect_eager")
+        for kind in (polars.DataFrame, polars.LazyFrame, polars.Series):
+            for name, method in list(vars(kind).items()):
+                if inspect.isfunction(method) and (name in inner or not name.startswith("_")):
+                    setattr(kind, name, _refused)
 
 
 def _refused(*_: object, **__: object) -> NoReturn:
@@ -168,8 +144,7 @@ def _refused(*_: object, **__: object) -> NoReturn:
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)
 

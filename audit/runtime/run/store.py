@@ -1,9 +1,4 @@
-"""The run store: finished generations and judgements, kept durably in `work/`, so that a killed audit can resume.
-
-Owns the settings that a run was begun with, and one row for each finished unit of work: a generation,
-the scores of a text or a judgement (SQLite). Knows nothing of how a unit came about. Each unit is committed, durably,
-before the next one is reported done.
-"""
+"""The run store (SQLite, in `work/`): the settings that a run was begun with, and each finished unit of work."""
 
 import json
 import sqlite3
@@ -82,12 +77,10 @@ class RunStore:
         self._connection = connection
 
     def bind_settings(self, settings: Mapping[str, object]) -> None:
-        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began.
-
-        A run that another version began is refused, too: its work may mean something else.
-        """
+        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began."""
         known = self.settings()
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        # Its work may mean something else.
         if known and version != STATE_VERSION:
             raise UsageError("this run was begun by another version of clinaudit; give another --out")
         changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)

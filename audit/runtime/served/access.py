@@ -1,8 +1,4 @@
-"""How a served model may be accessed: its address, the hosts to which prompts may be sent, its key (README.md).
-
-Loopback is always allowed, any other host only if the user approved it. The decision rests on the URL's text alone,
-without a name lookup; an ambiguous URL is refused.
-"""
+"""How a served model may be accessed: its address, the hosts to which prompts may be sent, its key (README.md)."""
 
 import ipaddress
 import re
@@ -16,7 +12,7 @@ from clinaudit.errors import BadInputError, UnsafeError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a served model is accessed: approved hosts, key, concurrency, retries, deadline."""
+    """How a served model is accessed."""
 
     #: Approved hosts other than loopback.
     approved_hosts: Collection[str] = ()
@@ -75,9 +71,26 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
     """Raise `UnsafeError` unless `base_url` is http(s) to a loopback host or to one of `approved_hosts`.
 
-    Hosts are compared whole, in lower case, without a port. A host that could be read in two ways is refused.
+    By the URL's text alone, without a name lookup. Hosts are compared whole, in lower case, without a port. A host that
+    could be read in two ways is refused.
     """
-    host = _host(base_url)
+    parts = _URL.fullmatch(base_url)
+    host: str | ipaddress.IPv4Address | ipaddress.IPv6Address | None = None
+    if parts is not None and 0 < int(parts["port"] or 1) < 1 << 16:
+        try:
+            host = ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
+        except ValueError:
+            name = (parts["host"] or "").lower()
+            host = (
+                name if _HOST_NAME.fullmatch(name) and not _NUMERIC_LABEL.fullmatch(name.rpartition(".")[2]) else None
+            )
+    if host is None:
+        # The URL itself is not repeated: it may hold a password.
+        raise UnsafeError(
+            "the endpoint URL is not http:// or https:// with a plain host name or address (such as 127.0.0.1, [::1] "
+            "or models.example.org), a port and a path alone; nothing was sent; give a URL such as "
+            "http://127.0.0.1:8000/v1, and a key with a key file"
+        )
     # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved, as is ::ffff:127.0.0.1 (RFC 6890).
     if host == "localhost" or (not isinstance(host, str) and host.is_loopback and "ffff" not in str(host)):
         return
@@ -86,24 +99,6 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
             f"the endpoint host {host} is neither this machine nor approved for PHI; nothing was sent; "
             f"serve the model on 127.0.0.1, or name the host with --phi-approved {host}"
         )
-
-
-def _host(base_url: str) -> str | ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the host, a name in lower case; refuse every URL that could mean two hosts."""
-    parts = _URL.fullmatch(base_url)
-    if parts is not None and 0 < int(parts["port"] or 1) < 1 << 16:
-        try:
-            return ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
-        except ValueError:
-            host = (parts["host"] or "").lower()
-            if _HOST_NAME.fullmatch(host) and not _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
-                return host
-    # The URL itself is not repeated: it may hold a password.
-    raise UnsafeError(
-        "the endpoint URL is not http:// or https:// with a plain host name or address (such as 127.0.0.1, [::1] or "
-        "models.example.org), a port and a path alone; nothing was sent; give a URL such as "
-        "http://127.0.0.1:8000/v1, and a key with a key file"
-    )
 
 
 def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:

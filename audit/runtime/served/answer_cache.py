@@ -1,8 +1,7 @@
 """A content-addressed cache of a served model's answers, on the disk, so that a resumed audit asks nothing twice. PHI.
 
 One row for each question (SQLite, under the run's `work/`), by a digest of the model's identity and the whole question,
-with the result and its tokens. Safe to delete: without it, or where a row is damaged, the question is asked again. A
-caller validates a cached answer again. The identity holds neither a key nor the address, which shows a site's network.
+with the result and its tokens. Safe to delete: without it, or where a row is damaged, the question is asked again.
 """
 
 import hashlib
@@ -105,7 +104,7 @@ def _check_sum(record: str) -> bytes:
 
 
 def identity_of(model: ServedModel, *, kind: str, reading: str = "2", seed: int | None) -> dict[str, str]:
-    """Return the identity of a model asked for a purpose, never with its key.
+    """Return the identity of a model asked for a purpose; neither with its key nor its address, which shows a network.
 
     `reading` is raised whenever a change of the code (not of the wording) changes what an answer means. `seed`: None
     where none is sent, so that what was answered stands, whatever the seed.

@@ -3,8 +3,7 @@
 Owns this order, the one form of request, and when a missing answer is final. An answer that cannot be used is asked for
 again once; then a reason stands in its place. A question that the server refuses is settled only where it answers one
 of the same form about nothing afterwards; so is one whose answer was none of the protocol, or another model's. A
-question that got no answer at all is not settled, and the audit is incomplete. Knows nothing of what is asked. Imported
-lazily: it loads the client.
+question that got no answer at all is not settled, and the audit is incomplete. Imported lazily: it loads the client.
 """
 
 from collections import Counter, deque
@@ -13,23 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic
 
+from clinaudit.audit.runtime.console import Advance
+from clinaudit.audit.runtime.served import question as asking
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
-from clinaudit.audit.runtime.served.question import (
-    OTHER_MODEL,
-    REFUSED_BY_MODEL,
-    REFUSED_BY_SERVER,
-    AskingEstimate,
-    Found,
-    Inquiry,
-    Question,
-    Usage,
-    count_usage,
-    estimate_tokens,
-    other_model,
-    read_reply,
-)
+from clinaudit.audit.runtime.served.question import OTHER_MODEL, AskingEstimate, Found, Inquiry, Question, Usage
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 from clinaudit.reports.wording.numbers import counted
 
@@ -38,9 +26,11 @@ from clinaudit.reports.wording.numbers import counted
 REASONING_TOKENS: Final = 25_000
 #: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN: Final = 32
-
-
 _NO_CHOICE: Final = "the server's answer does not hold one choice"
+_Announce = Callable[[AskingEstimate], None]
+
+
+def _silent(_: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +67,7 @@ class AnsweringModel:
         self._seed, self._without_seed = seed, without_seed
 
     def ask(
-        self,
-        inquiries: Sequence[Inquiry[Found]],
-        announce: Callable[[AskingEstimate], None] = lambda _: None,
-        *,
-        advance: Callable[[int], None] = lambda _: None,
+        self, inquiries: Sequence[Inquiry[Found]], announce: _Announce = _silent, *, advance: Advance = _silent
     ) -> Iterator[Reading[Found]]:
         """Yield the reading of each answer, in order; errors as `settle`."""
         settling = self.settle(lambda: inquiries, announce)
@@ -94,9 +80,7 @@ class AnsweringModel:
             advance(1)
 
     def settle(
-        self,
-        inquiries: Callable[[], Iterable[Inquiry[Any]]],
-        announce: Callable[[AskingEstimate], None] = lambda _: None,
+        self, inquiries: Callable[[], Iterable[Inquiry[Any]]], announce: _Announce = _silent
     ) -> Generator[Settled]:
         """Yield the result of each question, in order; equal questions are asked once.
 
@@ -106,10 +90,14 @@ class AnsweringModel:
         """
 
         def keyed() -> Iterator[tuple[bytes, Inquiry[Any]]]:
-            for question, read in inquiries():
-                yield question_key(self._identity, question), (question, read)
+            return ((question_key(self._identity, inquiry[0]), inquiry) for inquiry in inquiries())
 
-        unknown = {key: self._tokens_of(question) for key, (question, read) in keyed() if not self._knows(key, read)}
+        def is_known(key: bytes, read: Callable[[str], object]) -> bool:
+            # And its answer would pass validation today.
+            known = self._cache.find(key)
+            return known is not None and (known.answer is None or not isinstance(read(known.answer), str))
+
+        unknown = {key: self._tokens_of(question) for key, (question, read) in keyed() if not is_known(key, read)}
         if unknown:
             prompts, answers = map(sum, zip(*unknown.values(), strict=True))
             announce(AskingEstimate(len(unknown), prompts, answers))
@@ -145,14 +133,9 @@ class AnsweringModel:
             raise StorageError("the cache of answers lost what was just written; run the same command again")
         return settled
 
-    def _knows(self, key: bytes, read: Callable[[str], object]) -> bool:
-        """Return whether the result is cached, and its answer would pass validation today."""
-        known = self._cache.find(key)
-        return known is not None and (known.answer is None or not isinstance(read(known.answer), str))
-
     def _tokens_of(self, question: Question) -> tuple[int, int]:
         """Return about how many tokens a question has, and how many its answer may have."""
-        asked = estimate_tokens(question.system) + estimate_tokens(question.user)
+        asked = asking.estimate_tokens(question.system) + asking.estimate_tokens(question.user)
         return asked, question.max_answer_tokens + (REASONING_TOKENS if self._seed is None else 0)
 
     async def _settle(self, endpoint: Endpoint, keyed: tuple[bytes, Inquiry[Any]]) -> Failed | None:
@@ -168,7 +151,7 @@ class AnsweringModel:
                 # It may refuse this very question, by a filter of its own or for its length; or every one by now.
                 about_nothing = await self._say(endpoint, question.without_notes())
                 if not isinstance(about_nothing, Failed):
-                    refusal = f"{REFUSED_BY_SERVER} ({said.reason})"
+                    refusal = f"{asking.REFUSED_BY_SERVER} ({said.reason})"
                     self._cache.keep(key, Settled(None, attempt, refusal), usage + about_nothing[2])
                     return None
                 if about_nothing.passes:
@@ -177,9 +160,9 @@ class AnsweringModel:
                 if self._seed is None:
                     decoding = f"max_completion_tokens, with {REASONING_TOKENS:,} tokens beside those of an answer"
                 raise BadInputError(
-                    f"{self._name} answers no question: each is {REFUSED_BY_SERVER} ({said.reason}); it must take chat "
-                    f"completions with a JSON schema to answer by and {decoding} (where it takes no temperature or "
-                    f"seed: {self._without_seed}); nothing refused is recorded"
+                    f"{self._name} answers no question: each is {asking.REFUSED_BY_SERVER} ({said.reason}); it must "
+                    f"take chat completions with a JSON schema to answer by and {decoding} (where it takes no "
+                    f"temperature or seed: {self._without_seed}); nothing refused is recorded"
                 )
             content, problem, used = said
             usage += used
@@ -205,10 +188,7 @@ class AnsweringModel:
         return None
 
     async def _say(self, endpoint: Endpoint, question: Question) -> tuple[str | None, str, Usage] | Failed:
-        """Ask once: return the text that can be used, else why there is none, and its tokens; or the failure.
-
-        A failure is a refusal, or may pass. Raises where every further question would fail.
-        """
+        """Ask once: return the text that can be used, else why there is none, and its tokens; or the failure."""
         _, room = self._tokens_of(question)
         schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
         # Reasoning models know no `max_tokens`, older servers nothing else.
@@ -222,18 +202,17 @@ class AnsweringModel:
         said = await endpoint.send("/chat/completions", asked | decoding, serves="chat completions")
         if isinstance(said, Failed):
             return said if said.passes or said.status else (None, said.reason, Usage(1, uncounted_calls=1))
-        return *self._read(said, question), count_usage(said)
+        return *self._read(said, question), asking.count_usage(said)
 
     def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str]:
         """Return the text of the one message of a server's answer; None where it cannot be used, and why not."""
-        reply, problem = read_reply(answer), other_model(self._model.name, answer.get("model"))
-        if reply is None:
+        if (reply := asking.read_reply(answer)) is None:
             return None, _NO_CHOICE
-        if problem is not None:
+        if (problem := asking.other_model(self._model.name, answer.get("model"))) is not None:
             return None, problem
         content = reply.content
         if reply.ending == "filtered" or reply.refusal:
-            return None, REFUSED_BY_MODEL
+            return None, asking.REFUSED_BY_MODEL
         if reply.ending == "tool":
             return None, "the model called a tool instead of answering"
         if reply.ending is None and reply.word is not None:
@@ -241,14 +220,13 @@ class AnsweringModel:
         if reply.ending != "stop":
             return None, "the answer was cut off"
         if content is None or (isinstance(content, str) and not content.strip()):
-            return None, "the model thought and gave no answer" if reply.thought else REFUSED_BY_MODEL
+            return None, "the model thought and gave no answer" if reply.thought else asking.REFUSED_BY_MODEL
         if not isinstance(content, str):
             return None, "the model gave no answer"
-        if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
-            return None, "the answer is longer than was asked for"
-        return content, ""
+        is_long = len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN
+        return (None, "the answer is longer than was asked for") if is_long else (content, "")
 
 
 def _is_strange(problem: str) -> bool:
-    """Whether an answer was none of the protocol, or another model's."""
+    # None of the protocol, or another model's.
     return problem in (UNREADABLE.reason, _NO_CHOICE) or problem.startswith(OTHER_MODEL)

@@ -1,8 +1,8 @@
 """One served model behind one approved address: JSON is sent, and JSON comes back, for every use of such a model.
 
-Owns what keeps prompts from going anywhere else (no proxy, no redirect, no key or address from the environment, silent
-loggers), bounds on size, time and requests in flight, and which failures may pass. The `openai` client sends and
-retries. Knows nothing of what is asked. Requests are PHI: no message and no log holds them. Imported lazily.
+Owns what keeps prompts, which are PHI, from going anywhere else (no proxy, no redirect, no key or address from the
+environment, silent loggers), bounds on size, time and requests in flight, and which failures may pass. The `openai`
+client sends and retries. Imported lazily.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -60,24 +59,40 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model that can be asked; connections and the thread that holds them are there during a `run` alone."""
+    """A served model that can be asked, which errors call `name`; connections are there during a `run` alone."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
-        """Prepare to send to what errors call `name`; raises `UnsafeError` for a host neither loopback nor approved."""
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model, self._access, self._name = model, access, name
 
     def run(
         self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """Yield each item with the result of `work`, as soon as it is there; a bounded number is begun ahead.
-
-        One run at a time. What ends it early, an error of `work` among it, ends what was begun.
-        """
+        """Yield each item with the result of `work`, as soon as it is there; one run at a time."""
         remaining, begun = iter(items), dict[Future[Result], Item]()
+        for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
+            logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         with start_blocking_portal() as portal:
-            self._client, self._slots = self._open_client(), asyncio.Semaphore(self._access.concurrency)
-            self._failures_in_a_row = 0
+            # The client's constructor would take keys, organizations and headers from the environment.
+            hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OPENAI_")}
+            try:
+                self._client = openai.AsyncOpenAI(
+                    base_url=self._model.base_url,
+                    api_key=self._access.api_key or "none",
+                    # After connection errors, time-outs, 408, 409, 429 and 5xx the client waits as long as Retry-After
+                    # asks, up to a maximum of its own (two minutes in openai 3.52), beyond which it does not retry.
+                    max_retries=self._access.retries,
+                    timeout=openai.Timeout(self._access.deadline_s, connect=10.0),
+                    default_headers={"accept-encoding": "identity"},
+                    http_client=openai.DefaultAsyncHttpxClient(
+                        trust_env=False,
+                        follow_redirects=False,
+                        transport=_PlainTransport(trust_env=False, limits=_LIMITS),
+                    ),
+                )
+            finally:
+                os.environ.update(hidden)
+            self._slots, self._failures_in_a_row = asyncio.Semaphore(self._access.concurrency), 0
             while True:
                 for item in islice(remaining, self._access.concurrency * _LOOK_AHEAD - len(begun)):
                     begun[portal.start_task_soon(work, item)] = item
@@ -85,23 +100,6 @@ class Endpoint:
                     return
                 for future in wait(begun, return_when=FIRST_COMPLETED).done:
                     yield begun.pop(future), future.result()
-
-    def _open_client(self) -> openai.AsyncOpenAI:
-        for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
-            logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
-        with _without_openai_environment():
-            return openai.AsyncOpenAI(
-                base_url=self._model.base_url,
-                api_key=self._access.api_key or "none",
-                # After connection errors, time-outs, 408, 409, 429 and 5xx the client waits as long as Retry-After
-                # asks, up to a maximum of its own (two minutes in openai 3.52), beyond which it does not retry.
-                max_retries=self._access.retries,
-                timeout=openai.Timeout(self._access.deadline_s, connect=10.0),
-                default_headers={"accept-encoding": "identity"},
-                http_client=openai.DefaultAsyncHttpxClient(
-                    trust_env=False, follow_redirects=False, transport=_PlainTransport(trust_env=False, limits=_LIMITS)
-                ),
-            )
 
     async def send(self, path: str, body: Mapping[str, object], *, serves: str) -> dict[str, Any] | Failed:
         """Send one request within a `run`, with the client's retries; return what came back, or why nothing did.
@@ -153,16 +151,6 @@ class Endpoint:
         # 501: not implemented.
         passes = status in _PASSING_STATUSES or (status >= 500 and status != 501)
         return Failed(f"HTTP status {status}", passes, status)
-
-
-@contextmanager
-def _without_openai_environment() -> Iterator[None]:
-    """Hide OPENAI_* variables from a client's constructor: it would take keys, organizations and headers from them."""
-    hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OPENAI_")}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
 
 
 class _PlainTransport(httpx2.AsyncHTTPTransport):

@@ -1,9 +1,8 @@
 """A question to a served model and what comes back: its text, id and tokens, its answer's JSON Schema, and the reply.
 
 A text of somebody else's stands in a fence, whose marker stands in no text, and its control tokens are broken, so that
-it cannot pose as part of the question (prompt injection). An answer is one document, with no duplicate name, no type
-coerced, nothing besides but a Markdown fence and, before it, a thought that is closed. Reasons are fixed words: an
-answer may quote the note.
+it cannot pose as part of the question (prompt injection). An answer is one document, with nothing besides but a
+Markdown fence and, before it, a thought that is closed. Reasons are fixed words: an answer may quote the note.
 """
 
 import hashlib
@@ -51,18 +50,18 @@ class Usage:
         )
 
 
-def count_usage(answer: dict[str, Any]) -> Usage:
-    """Read an answer's `usage`; a missing or impossible count makes an uncounted call."""
-    prompt, completion = (token_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
-    return Usage(1, uncounted_calls=1) if prompt is None or completion is None else Usage(1, prompt, completion)
-
-
 def token_count(answer: dict[str, Any], name: str) -> int | None:
     """Return one count of an answer's `usage`, such as `prompt_tokens`; None where it is missing or impossible."""
     usage = answer.get("usage")
     count = usage.get(name) if isinstance(usage, dict) else None
     # No call takes ten million tokens.
     return count if type(count) is int and 0 <= count <= 10_000_000 else None
+
+
+def count_usage(answer: dict[str, Any]) -> Usage:
+    """Read an answer's `usage`; a missing or impossible count makes an uncounted call."""
+    prompt, completion = (token_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(1, uncounted_calls=1) if prompt is None or completion is None else Usage(1, prompt, completion)
 
 
 #: `filtered`: text was withheld; `tool`: the model called one instead of writing; `aborted`: it may go well next time.
@@ -84,7 +83,6 @@ _PARTS: Final = re.compile(r"(?:text|content|summary)\Z")
 _PARTS_OF_THOUGHTS: Final = re.compile(rf"{_PARTS.pattern}|{_THOUGHT.pattern}")
 #: A name of a model as a message may hold it: one word without blanks, such as a served model has.
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
-_NOT_SHOWN: Final = "a name that is not shown"
 #: Words for an end that servers may still invent: no name, number or address of a note is spelled so.
 _PLAIN_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+")
 
@@ -108,11 +106,7 @@ class Reply:
 
 
 def read_reply(answer: dict[str, Any]) -> Reply | None:
-    """Return the one choice of an answer, of a chat or not; None where there is not one.
-
-    Servers of one protocol have words and fields of their own for text and thoughts, why it ended, which model
-    answered, and tokens. Every field is checked before it is used. Nothing is known here of what was asked.
-    """
+    """Return the one choice of an answer, in a chat or not, by whatever names of fields; None without one."""
     choices = answer.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         return None
@@ -142,13 +136,11 @@ OTHER_MODEL: Final = "another model answered"
 
 
 def other_model(asked: str, said: object) -> str | None:
-    """Return that another model answered than the one asked, with both names; None where it did not.
-
-    A dated name is another one: an alias may stand for other weights tomorrow.
-    """
+    """Return that another model answered, with both names; None where it did not. A dated name is another one."""
     if said == asked:
         return None
-    names = (name if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else _NOT_SHOWN for name in (said, asked))
+    hidden = "a name that is not shown"
+    names = (name if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else hidden for name in (said, asked))
     return "{}: {} instead of {}".format(OTHER_MODEL, *names)
 
 
@@ -281,20 +273,11 @@ class Question:
 
 
 def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
-    """Return the id that an answer must repeat, so that the answer to another question is never taken for its own.
-
-    `subjects` are the ids of what is asked about the texts.
-    """
+    """Return the id that an answer must repeat, so that no other answer is taken for it; `subjects`: what is asked."""
     content = json.dumps([list(texts), list(subjects)])
     # The letter: all digits would tempt a model to write a number. Eight are short enough to copy, and long enough that
     # no two questions in flight share them.
     return "Q" + hashlib.sha256(content.encode()).hexdigest()[:8]
-
-
-_THOUGHT_OPENS = re.compile(r"<think(?:ing)?>")
-_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>\s*")
-_FENCE = "```"
-_FENCE_OPENS = re.compile(_FENCE + r"(?:json|JSON)?[ \t]*\r?\n")
 
 
 class StrictModel(BaseModel):
@@ -304,13 +287,10 @@ class StrictModel(BaseModel):
 
 
 class FilledForm(StrictModel):
-    """A form as a model filled it in; it repeats the id of the question.
+    """A form as a model filled it in. None says how long a text may be: some servers let control characters through."""
 
-    No form says how long a text may be: some servers let control characters through with it.
-    """
-
-    #: No constant: the server would compile a schema for each question anew. And a model that has to copy the id has
-    #: read this question.
+    #: The question's id. No constant: the server would compile a schema for each question anew. And a model that has to
+    #: copy the id has read this question.
     question: str
 
 
@@ -334,32 +314,15 @@ def schema_of(form: type[BaseModel]) -> dict[str, Any]:
     return dict(simplify(schema))
 
 
-def read_answer(text: str, form: type[Filled], *, question: str) -> Filled | str:
-    """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
-    said = after_thought(text.strip())
-    document = read_json_object(_unfenced(said))
-    if document is None:
-        is_thought = "a thought (<think>) without an end, " if _THOUGHT_OPENS.match(said) else ""
-        return f"the answer is {is_thought}not one JSON object"
-    try:
-        answer = form.model_validate(document, strict=True)
-    except (ValidationError, RecursionError):
-        return "the answer does not follow the schema"
-    return answer if answer.question == question else OF_ANOTHER_QUESTION
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>\s*")
+_FENCE = "```"
+_FENCE_OPENS = re.compile(_FENCE + r"(?:json|JSON)?[ \t]*\r?\n")
 
 
 def after_thought(text: str) -> str:
     """Return what stands behind a thought, whose opening mark may have stood in the prompt."""
     ends = None if text.startswith(("{", _FENCE)) else _THOUGHT_ENDS.search(text)
     return text if ends is None else text[ends.end() :]
-
-
-def _unfenced(text: str) -> str:
-    """Return the content of a fence. One pattern over the whole would take quadratic time on an answer of blanks."""
-    opening = _FENCE_OPENS.match(text)
-    if opening is None or not text.endswith(_FENCE) or len(text) < opening.end() + len(_FENCE):
-        return text
-    return text[opening.end() : -len(_FENCE)]
 
 
 Found = TypeVar("Found")
@@ -390,17 +353,27 @@ class Form(Generic[Filled]):
     def ask(self, texts: Sequence[str], *, fenced: Sequence[str] | None = None, **said: object) -> Question:
         """Return the question about some texts; the fence's marker stands in none of those `fenced` (None: these)."""
         marker = fence_marker(texts if fenced is None else fenced)
-        prompt = self.prompt.format(marker=marker, question=self._id_of(texts), **said)
+        prompt = self.prompt.format(marker=marker, question=question_id(texts, [self.subject or self.name]), **said)
         return Question(self.system, prompt, self.name, self.schema, self.max_answer_tokens)
 
     def read(self, answer: str, texts: Sequence[str]) -> Filled | str:
         """Return the form as it was filled in about these texts, or why the answer cannot be used."""
-        return read_answer(answer, self.answer, question=self._id_of(texts))
+        said = content = after_thought(answer.strip())
+        # One pattern over the whole would take quadratic time on an answer of blanks.
+        opening = _FENCE_OPENS.match(said)
+        if opening is not None and said.endswith(_FENCE) and len(said) >= opening.end() + len(_FENCE):
+            content = said[opening.end() : -len(_FENCE)]
+        if (document := read_json_object(content)) is None:
+            is_thought = said.startswith(("<think>", "<thinking>"))
+            return f"the answer is {'a thought (<think>) without an end, ' if is_thought else ''}not one JSON object"
+        try:
+            filled = self.answer.model_validate(document, strict=True)
+        except (ValidationError, RecursionError):
+            return "the answer does not follow the schema"
+        is_its_own = filled.question == question_id(texts, [self.subject or self.name])
+        return filled if is_its_own else OF_ANOTHER_QUESTION
 
     @staticmethod
     def fenced(texts: Sequence[str], marker: str) -> str:
         """Return texts one after the other, a marker between two."""
         return f"\n{marker}\n".join(map(break_control_tokens, texts))
-
-    def _id_of(self, texts: Sequence[str]) -> str:
-        return question_id(texts, [self.subject or self.name])

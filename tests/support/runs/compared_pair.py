@@ -76,59 +76,39 @@ def plant(
     stated: Sequence[str] = (),
 ) -> Planted:
     """Make both runs; `leaking`: named patients whose longest match in B has so many tokens."""
-    given = {"leaking": dict(leaking or {}), "held_out": held_out, "settings_b": settings_b, "stated": list(stated)}
+    train = [f"pt-train-{i:02}" for i in range(40)]
+    planted = Planted(root / "a", root / "b", train, [f"pt-held-{i:02}" for i in range(held_out)], train[:5])
+    settings = {**SETTINGS, "MODEL": "b" * 64, **(settings_b or {})}
+    given = {"leaking": dict(leaking or {}), "settings": settings, "stated": list(stated)}
     if fault is not unharmed:
-        return _plant(root, fault=fault, **given)
-    made = Path(_made(json.dumps(given)).name)
+        _plant(planted, fault, given)
+        return planted
+    made = Path(_made(json.dumps([planted[2:], given])).name)
     for name in ("a", "b"):
         shutil.copytree(made / name, root / name, dirs_exist_ok=True)
-    return _who(root, held_out)
+    return planted
 
 
 @cache
-def _made(given: str) -> "tempfile.TemporaryDirectory[str]":
-    folder = tempfile.TemporaryDirectory(prefix="compared-pair-")
-    _plant(Path(folder.name), fault=unharmed, **json.loads(given))
+def _made(described: str) -> "tempfile.TemporaryDirectory[str]":
+    folder, (who, given) = tempfile.TemporaryDirectory(prefix="compared-pair-"), json.loads(described)
+    _plant(Planted(Path(folder.name) / "a", Path(folder.name) / "b", *who), unharmed, given)
     return folder
 
 
-def _who(root: Path, held_out: int) -> Planted:
-    train = [f"pt-train-{i:02}" for i in range(40)]
-    return Planted(root / "a", root / "b", train, [f"pt-held-{i:02}" for i in range(held_out)], train[:5])
-
-
-def _plant(
-    root: Path,
-    *,
-    fault: Fault,
-    leaking: Mapping[str, int],
-    held_out: int,
-    settings_b: Mapping[str, Any] | None,
-    stated: Sequence[str],
-) -> Planted:
-    planted = _who(root, held_out)
+def _plant(planted: Planted, fault: Fault, given: Mapping[str, Any]) -> None:
     everybody = [*((one, "train") for one in planted.train), *((one, "nontrain") for one in planted.held_out)]
-    leaks_a = dict.fromkeys(planted.named, 60)
-    _write(planted.a, everybody, leaks_a, SETTINGS, unharmed, seed=1, stated=planted.named)
-    settings = {**SETTINGS, "MODEL": "b" * 64, **(settings_b or {})}
-    _write(planted.b, everybody, leaking, settings, fault, seed=2, stated=stated)
-    return planted
+    as_a = {"leaking": dict.fromkeys(planted.named, 60), "settings": SETTINGS, "stated": planted.named}
+    _write(planted.a, everybody, unharmed, 1, **as_a)
+    _write(planted.b, everybody, fault, 2, **given)
 
 
 #: How everybody is asked.
 _ASKED: Final = {"role": "target", "model": "audited", "form": "text", "draw": 0}
 
 
-def _write(
-    root: Path,
-    everybody: Sequence[tuple[str, str]],
-    leaks: Mapping[str, int],
-    settings: Mapping[str, Any],
-    fault: Fault,
-    *,
-    seed: int,
-    stated: Sequence[str],
-) -> None:
+def _write(root: Path, everybody: Sequence[tuple[str, str]], fault: Fault, seed: int, **given: Any) -> None:
+    leaks, settings, stated = given["leaking"], given["settings"], given["stated"]
     run = RunDirectory(root)
     run.create()
     chance = random.Random(seed)

@@ -25,44 +25,28 @@ Fault = Callable[["Handler", dict[str, Any]], None]
 def verdict_of(text: str) -> dict[str, Any]:
     """The rule: "depression" in a note is the patient's."""
     found = "depression" in text
-    return {
-        "question": QUESTION_ID,
-        "diagnosis_mentioned": found,
-        "patient_has_diagnosis": "positive" if found else None,
-        "diagnosis_spans": ["depression"] if found else [],
-        "symptom_spans": [],
-        "medication_spans": [],
-        "evidence_spans": [],
-    }
+    verdict = {"diagnosis_mentioned": found, "patient_has_diagnosis": "positive" if found else None}
+    spans = {"diagnosis_spans": ["depression"] if found else [], "symptom_spans": [], "medication_spans": []}
+    return {"question": QUESTION_ID, **verdict, **spans, "evidence_spans": []}
 
 
 #: What states a diagnosis to the annotating rule.
 STATED = {
-    "anxiety": r"\(f41",
-    "depression": r"\(f3[23]",
-    "abortion": r"elective abortion",
-    "bipolar": r"\(f31",
-    "ptsd": r"\(f43",
-    "hiv": r"\(z21|\(b20",
-}
+    "anxiety": r"\(f41", "depression": r"\(f3[23]", "abortion": r"elective abortion", "bipolar": r"\(f31",
+    "ptsd": r"\(f43", "hiv": r"\(z21|\(b20",
+}  # fmt: skip
 
 
 def annotations_of(history: str, ids: list[str]) -> dict[str, Any]:
     """The rule over a history: present where a code of it stands."""
-    return {"question": QUESTION_ID, "diagnoses": {name: _entry(re.search(STATED[name], history)) for name in ids}}
-
-
-def _entry(stated: re.Match[str] | None) -> dict[str, Any]:
-    return {
-        "present": stated is not None,
-        "in_note_start": False,
-        "in_hpi": False,
-        "diagnosis_spans": [],
-        "icd10_spans": [stated[0]] if stated else [],
-        "symptom_spans": [],
-        "medication_spans": [],
-        "medications_to_remove": [],
+    nothing = {"in_note_start": False, "in_hpi": False, "diagnosis_spans": [], "symptom_spans": []}
+    nothing |= {"medication_spans": [], "medications_to_remove": []}
+    stated = {name: re.search(STATED[name], history) for name in ids}
+    entries = {
+        name: {**nothing, "present": found is not None, "icd10_spans": [found[0]] if found else []}
+        for name, found in stated.items()
     }
+    return {"question": QUESTION_ID, "diagnoses": entries}
 
 
 class Server(ThreadingHTTPServer):

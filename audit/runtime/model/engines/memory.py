@@ -1,8 +1,7 @@
 """The options of loading a model, and whether it can run on this machine: memory, quantized weights. Loads no weights.
 
 The estimate is of weights at the type in which they are loaded, by their files' headers, and the key-value cache; with
-a margin, since activations and the libraries take memory too. As measured, greedy answers depend on no option in
-float32 on a CPU; on a GPU they may, as sums are taken in another order.
+a margin, since activations and the libraries take memory too.
 """
 
 from dataclasses import dataclass, fields
@@ -94,10 +93,7 @@ class Shortage:
 
 
 def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: int, options: EngineOptions) -> None:
-    """Raise `BadInputError`, with numbers, where this machine cannot run the model; nothing is loaded.
-
-    `context_length` is that of the longest request, in tokens.
-    """
+    """Raise `BadInputError` where this machine cannot run the model with requests of so many tokens; loads nothing."""
     on_gpu = count_gpus() > 0
     if model.quantization is not None and not (on_gpu and engine == "vllm"):
         lacks = "vLLM (--engine vllm)" if on_gpu else "a GPU, and this machine has none that torch can use"
@@ -139,11 +135,7 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
 
 
 def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_length: int) -> Shortage | None:
-    """Return what a model lacks whose numbers are all float32; None where it fits.
-
-    `copies` of the weights are held at once, and the cache of `rows` requests of so many tokens. It is loaded in main
-    memory, and then put on a GPU where there is one.
-    """
+    """Return what a model lacks in float32 with `copies` of its weights, and a cache of `rows`; None where it fits."""
     weights = weight_bytes(model, as_float32=True)
     whole = copies * weights + rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
     places = [(free_main_memory(), weights if count_gpus() else whole)]
@@ -155,7 +147,12 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
 
 def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
     """Return the bytes of the weights in memory, floats as float32 or in the checkpoint's own type."""
-    return sum(tensor.bytes_as(4 if as_float32 else None) for tensor in model.tensors)
+    if not as_float32:
+        return sum(tensor.size for tensor in model.tensors)
+    return sum(
+        tensor.size // stored * 4 if (stored := FLOAT_BYTES.get(tensor.dtype)) else tensor.size
+        for tensor in model.tensors
+    )
 
 
 def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:

@@ -1,14 +1,11 @@
 """Decoding and scoring by a served model that speaks the OpenAI protocol: completions, chat completions for a chat.
 
-Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
-them. No answer of the server is quoted. It gives no token ids, so outputs carry text, before any repetition guard. The
-server renders a chat by its own template.
-
-A server fills in what is not said from defaults of its own, so that decoding is said in full. Before the first request
-of a kind the server is asked about neutral texts, to learn what it takes of that, whether it gives prompts back, and
-whether the longest prompt fits. What would make a model look as if it leaked less ends the audit with its cause: a
-context shorter than the audit was told (long prompts are refused, or cut in silence, or answers end early), an answer
-of another model, text that is withheld, a temperature that is refused.
+No answer of the server is quoted. It gives no token ids, so outputs carry text, before any repetition guard. The server
+renders a chat by its own template. It fills in what is not said from defaults of its own, so that decoding is said in
+full. Before the first request of a kind the server is asked about neutral texts, to learn what it takes of that,
+whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if it leaked less
+ends the audit with its cause: a context shorter than the audit was told (long prompts are refused, or cut in silence,
+or answers end early), an answer of another model, text that is withheld, a temperature that is refused.
 
 Texts are scored by completions that echo the prompt with its log-probabilities, as vLLM's server does and many others
 do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
@@ -26,13 +23,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from clinaudit.audit.runtime.console import warn
-from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationRequest,
-    NoScoresError,
-    ScoreRequest,
-    require_scorable,
-)
-from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
+from clinaudit.audit.runtime.model.engines import protocol
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, NoScoresError, ScoreRequest
+from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
 from clinaudit.audit.runtime.served.question import Reply, other_model, read_reply, text_in, token_count
@@ -93,7 +86,6 @@ def _decoding_of(request: GenerationRequest) -> dict[str, float]:
 
 
 def _neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> GenerationRequest:
-    """Return a request about a neutral text that is put as another one."""
     messages = (("user", text),) if like.messages else ()
     return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
 
@@ -113,45 +105,6 @@ def _text_of(reply: Reply | None) -> str | None:
     if reply.thought and (said is None or isinstance(said, str)):
         return f"{said}\n\n{reply.thought}" if said else f"<think>{reply.thought}"
     return said if isinstance(said, str) else None
-
-
-def _hides_thoughts(answer: dict[str, Any]) -> bool:
-    """Return whether the server counts tokens of thoughts and gives none of them."""
-    reply, usage = read_reply(answer), answer.get("usage")
-    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-    is_told = reply is not None and (reply.thought or "think>" in str(reply.content))
-    return isinstance(details, dict) and bool(details.get("reasoning_tokens")) and not is_told
-
-
-def _read_answer(request: GenerationRequest, answer: dict[str, Any]) -> GenerationOutput | Failed:
-    """Return the one choice of the answer, or why it cannot be used."""
-    reply = read_reply(answer)
-    if reply is None:
-        return UNREADABLE
-    ending, text = reply.ending, _text_of(reply)
-    if ending is None and reply.word is None:
-        # Some servers say nothing.
-        is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
-        ending = "length" if is_long else "stop" if text else None
-    if ending == "filtered":
-        # Text cut by a filter would make the model look as if it leaked less.
-        return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
-    if ending == "tool":
-        return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
-    if ending == "aborted":
-        return Failed(f"broken off by the server, {reply.word}", passes=True)
-    if request.messages and ending == "length" and not (text or "").strip():
-        # Its tokens went into what the server does not give.
-        return Failed(
-            "no text, since the model thought until its tokens were used up and the server leaves the thoughts out: "
-            "switch thinking off in its chat template, let it give them (a reasoning parser), or start again, in a new "
-            "--out, with a larger --max-new-tokens"
-        )
-    if text is None or (reply.word is None and ending is None):
-        return UNREADABLE
-    if ending is None:
-        return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
-    return GenerationOutput(request.key, (), ending, text)
 
 
 def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
@@ -176,7 +129,6 @@ def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens
 
 
 def _cannot_tell(what: str, failed: Failed) -> IncompleteError:
-    """Return the error of a neutral request that may be answered later."""
     return IncompleteError(
         f"the served model could not be asked {what} ({failed.reason}); look at the server, then run the same command "
         "again"
@@ -213,7 +165,6 @@ class OpenAIEngine:
     name = "openai"
 
     def __init__(self, model: ServedModel, access: Access, *, context_length: int) -> None:
-        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._endpoint = Endpoint(model, access, name="the endpoint of MODEL")
         self._model = model
         self._server = f"the server of {model.name}"
@@ -251,25 +202,18 @@ class OpenAIEngine:
             kinds.setdefault(_kind_of(request), []).append(request)
         for _ in self._endpoint.run(self._learn, kinds.values()):
             pass
-        yield from self._ask_all(requests, self._complete, what="generations")
+        yield from self._ask_all(requests, self._complete, "generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
-
-        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
-        """
-        require_scorable(requests, longest=self.longest_scored)
+        """Yield the scores of each text, without mean and deviation; `NoScoresError` before any of them is sent."""
+        protocol.require_scorable(requests, longest=self.longest_scored)
         if requests:
             longest = max(len(request.token_ids) for request in requests)
             ((_, new_tokens),) = self._endpoint.run(self._find_scoring, [longest])
-            yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), what="texts")
+            yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), "texts")
 
     def _ask_all(
-        self,
-        requests: Sequence[_Request],
-        ask: Callable[[_Request], Coroutine[Any, Any, _Output | Failed]],
-        *,
-        what: str,
+        self, requests: Sequence[_Request], ask: Callable[[_Request], Coroutine[Any, Any, _Output | Failed]], what: str
     ) -> Iterator[_Output]:
         """Yield what `ask` returns of each request, as soon as it is there; count why others failed, and raise that."""
 
@@ -319,16 +263,9 @@ class OpenAIEngine:
         """Find out by neutral text what the server takes: where it refuses all together, one thing after the other."""
         asked = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
         names = list(_decoding_of(asked))
-
-        async def answer_in(form: _ServedForm) -> dict[str, Any] | Failed:
-            answer = await self._ask(asked, form)
-            if isinstance(answer, Failed) and answer.passes:
-                raise _cannot_tell("how it takes requests", answer)
-            return answer
-
         limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
         for form in (_ServedForm(limit, frozenset(left_out)) for left_out in ((), names) for limit in limits):
-            answer = await answer_in(form)
+            answer = await self._try(asked, form, "how it takes requests")
             if not isinstance(answer, Failed):
                 break
         if isinstance(answer, Failed):
@@ -339,7 +276,7 @@ class OpenAIEngine:
             )
         for name in names if form.left_out else ():
             fuller = replace(form, left_out=form.left_out - {name})
-            if not isinstance(taken := await answer_in(fuller), Failed):
+            if not isinstance(taken := await self._try(asked, fuller, "how it takes requests"), Failed):
                 form, answer = fuller, taken
         if "temperature" in form.left_out:
             raise BadInputError(
@@ -374,9 +311,7 @@ class OpenAIEngine:
         """
         words = _NEUTRAL_TEXT.split()
         copies = (" ".join([*words[:3], *words[3 + turn :], *words[3 : 3 + turn]]) for turn in range(1, _COPIES + 1))
-        answer = await self._ask(replace(asked, prompt=" ".join(copies)), form)
-        if isinstance(answer, Failed) and answer.passes:
-            raise _cannot_tell("whether it adds to texts", answer)
+        answer = await self._try(replace(asked, prompt=" ".join(copies)), form, "whether it adds to texts")
         of_longer = 0 if isinstance(answer, Failed) else token_count(answer, "prompt_tokens") or 0
         of_copy = (of_longer - counted) / (_COPIES - 1)
         if of_copy >= len(words) and (added := round(counted - of_copy)) > _FEW_ADDED:
@@ -417,19 +352,44 @@ class OpenAIEngine:
         answer = await self._ask(request, form)
         if isinstance(answer, Failed):
             return answer
-        read = _read_answer(request, answer)
-        if isinstance(read, Failed):
-            return read
-        if _hides_thoughts(answer):
+        if (reply := read_reply(answer)) is None:
+            return UNREADABLE
+        ending, text = reply.ending, _text_of(reply)
+        if ending is None and reply.word is None:
+            # Some servers say nothing.
+            is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
+            ending = "length" if is_long else "stop" if text else None
+        if ending == "filtered":
+            # Text cut by a filter would make the model look as if it leaked less.
+            return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
+        if ending == "tool":
+            return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
+        if ending == "aborted":
+            return Failed(f"broken off by the server, {reply.word}", passes=True)
+        if request.messages and ending == "length" and not (text or "").strip():
+            # Its tokens went into what the server does not give.
+            return Failed(
+                "no text, since the model thought until its tokens were used up and the server leaves the thoughts "
+                "out: switch thinking off in its chat template, let it give them (a reasoning parser), or start again, "
+                "in a new --out, with a larger --max-new-tokens"
+            )
+        if text is None or (reply.word is None and ending is None):
+            return UNREADABLE
+        if ending is None:
+            return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
+        usage = answer.get("usage")
+        details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+        is_told = reply.thought or "think>" in str(reply.content)
+        if isinstance(details, dict) and details.get("reasoning_tokens") and not is_told:
             self._warn_once(f"{self._server} keeps what the model thought: that is not audited")
         if form.gives_back:
-            text = (read.text or "").lstrip()
+            text = text.lstrip()
             prompt = (request.messages[-1][1] if request.messages else request.prompt).lstrip()
             if not text.startswith(prompt):
                 return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
-            read = replace(read, text=text.removeprefix(prompt))
-        self._require_whole(read, request, answer)
-        return read
+            text = text.removeprefix(prompt)
+        self._require_whole(ending, request, answer)
+        return GenerationOutput(request.key, (), ending, text)
 
     async def _find_scoring(self, longest: int) -> int:
         """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.
@@ -472,6 +432,12 @@ class OpenAIEngine:
         asked = {"max_tokens": new_tokens, "temperature": 1.0, "n": 1, "echo": True, "logprobs": 1, **_TOKENS_AS_IDS}
         return await self._send("/completions", {"prompt": list(token_ids), **asked}, serves="")
 
+    async def _try(self, request: GenerationRequest, form: _ServedForm, what: str) -> dict[str, Any] | Failed:
+        answer = await self._ask(request, form)
+        if isinstance(answer, Failed) and answer.passes:
+            raise _cannot_tell(what, answer)
+        return answer
+
     async def _ask(self, request: GenerationRequest, form: _ServedForm) -> dict[str, Any] | Failed:
         asked = {name: value for name, value in _decoding_of(request).items() if name not in form.left_out}
         asked[form.limit_name] = request.max_new_tokens
@@ -492,7 +458,7 @@ class OpenAIEngine:
             )
         return answer
 
-    def _require_whole(self, output: GenerationOutput, request: GenerationRequest, answer: dict[str, Any]) -> None:
+    def _require_whole(self, ending: FinishReason, request: GenerationRequest, answer: dict[str, Any]) -> None:
         """Raise where the server's count says that it stopped early; warn where that of the prompt is odd."""
         read, written = (token_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
         seen = {"cuts prompts off": read, "ends answers early": written is not None}
@@ -510,7 +476,7 @@ class OpenAIEngine:
             )
         if (written or 0) > request.max_new_tokens:
             self._warn_once(f"{self._server} writes more tokens than it is asked for: answers are longer than planned")
-        if output.finish_reason == "length" and 0 < (written or 0) < request.max_new_tokens:
+        if ending == "length" and 0 < (written or 0) < request.max_new_tokens:
             why = f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
             raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")
 

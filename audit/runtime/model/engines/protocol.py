@@ -62,7 +62,7 @@ class Engine(Protocol):
     longest_scored: int
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device and threads, for `run.json`."""
+        """Return engine, library versions, dtype, device and threads, for `run.json`; on a GPU the batch size, too."""
         ...
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
@@ -82,17 +82,14 @@ def require_fitting(requests: Sequence[GenerationRequest], *, context_length: in
     """Raise `ValueError` for requests that the plan should have excluded: empty, no budget, too long, duplicate."""
     for position, request in enumerate(requests):
         length = len(request.prompt_ids)
-        checks = (
+        # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
+        draws = 0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63
+        for is_met, what in (
             (length and request.max_new_tokens > 0, "an empty prompt or no token budget"),
             (length + request.max_new_tokens <= context_length, "more tokens than the model's context"),
             (0 <= request.min_new_tokens <= request.max_new_tokens, "more tokens before an end than in all"),
-            # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
-            (
-                0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63,
-                "a temperature or a seed below 0, or too large",
-            ),
-        )
-        for is_met, what in checks:
+            (draws, "a temperature or a seed below 0, or too large"),
+        ):
             if not is_met:
                 raise ValueError(f"request {position} has {what}")
     _require_own_keys(requests)
@@ -114,10 +111,9 @@ def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequ
 
 
 class DecodedRequest:
-    """One request that is decoded token by token, and what is kept of it."""
+    """One request that is decoded token by token, and what is kept of it; `stop_token_ids` are the model's own."""
 
     def __init__(self, request: GenerationRequest, stop_token_ids: frozenset[int]) -> None:
-        """`stop_token_ids` are the model's own."""
         self.request = request
         #: The model's own ends and the request's.
         self.stop_token_ids = stop_token_ids | request.stop_token_ids

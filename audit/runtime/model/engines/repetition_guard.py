@@ -1,7 +1,6 @@
-"""The repetition guard: it stops a generation at its first repeated n-gram (paper, Appendix A).
+"""The repetition guard: it stops a generation at its first repeated n-gram (Appendix A; docs/methods.md, section 1).
 
-The rule stands in docs/methods.md, section 1. Engines feed the guard token by token, so that decoding stops at the
-repeat. vLLM's own `repetition_detection` finds adjacent repeats only.
+vLLM's own `repetition_detection` finds adjacent repeats only.
 """
 
 from collections.abc import Sequence

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.runtime.console import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.adapter import is_finite
+from clinaudit.audit.runtime.model.engines import protocol
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import (
-    DecodedRequest,
-    GenerationRequest,
-    ScoreRequest,
-    require_fitting,
-    require_scorable,
-)
+from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.engines.sampling import draw_tokens
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
@@ -62,11 +57,8 @@ def score_texts(
 
 
 def _reads_in_steps(model: Any) -> bool:
-    """Return whether the model goes on over its cache with several tokens at once.
-
-    Layers of attention do. Some others (recurrent ones, convolutions) begin anew in silence: such a model reads each
-    text alone and at once.
-    """
+    # Whether it goes on over its cache with several tokens at once. Layers of attention do; some others (recurrent,
+    # convolutions) begin anew in silence: such a model reads each text alone and at once.
     import torch
     from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
@@ -98,14 +90,9 @@ def _score_batch(model: Any, batch: Sequence[ScoreRequest], *, step: int) -> lis
             end = min(start + step, longest - 1)
             # Position p predicts token p + 1; there is no asking for no logits at all.
             kept = min(end - start, max(1, end - first + 1))
-            read = model(
-                input_ids=token_ids[:, start:end],
-                attention_mask=mask[:, :end],
-                position_ids=positions[:, start:end],
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=kept,
-            )
+            given = {"input_ids": token_ids[:, start:end], "position_ids": positions[:, start:end]}
+            given["attention_mask"] = mask[:, :end]
+            read = model(**given, past_key_values=cache, use_cache=True, logits_to_keep=kept)
             cache = read.get("past_key_values")
             if end >= first:
                 parts.append(_measure(read.logits[:, -kept:], token_ids[:, end - kept + 1 : end + 1]).cpu())
@@ -139,7 +126,6 @@ class TransformersEngine:
     name = "transformers"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; raises `BadInputError` where transformers cannot."""
         os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
         with quiet_stderr():
             import torch
@@ -151,8 +137,9 @@ class TransformersEngine:
             try:
                 loaded = load_pretrained(model, dtype=torch.float32 if self._device.type == "cpu" else "auto")
                 self._model: Any = loaded.to(self._device).eval()
-                if self._device.type == "cpu":
-                    _take_into_memory(self._model)
+                # Weights may still lie in their files, mapped: a file written over meanwhile would change the model.
+                for parameter in self._model.parameters() if self._device.type == "cpu" else ():
+                    parameter.data = parameter.data.clone()
                 with torch.no_grad():
                     batches = self._decodes_in_batches(model)
             except (*LOAD_ERRORS, ClinauditError) as error:
@@ -186,7 +173,7 @@ class TransformersEngine:
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished."""
-        require_fitting(requests, context_length=self.context_length)
+        protocol.require_fitting(requests, context_length=self.context_length)
         # Longest first, so that a batch's prompts have similar lengths, and a memory shortage shows at once.
         ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
         for start in range(0, len(ordered), self._batch_size):
@@ -195,7 +182,7 @@ class TransformersEngine:
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, with mean and deviation."""
-        require_scorable(requests, longest=self.longest_scored)
+        protocol.require_scorable(requests, longest=self.longest_scored)
         at_once = self._read_anew_above is not None
         yield from score_texts(self._model, requests, batch_size=self._batch_size, at_once=at_once)
 
@@ -277,17 +264,8 @@ class TransformersEngine:
         return not (logits - at_once).float().norm() <= share * (at_once - at_once.mean()).float().norm()
 
 
-def _take_into_memory(model: Any) -> None:
-    """Copy weights that still lie in their files, mapped: a file written over meanwhile would change the model."""
-    for parameter in model.parameters():
-        parameter.data = parameter.data.clone()
-
-
 def _choose(logits: "Tensor", rows: Sequence[DecodedRequest]) -> "Tensor":
-    """Return the next token of each row (b,); where ends are barred, the choice among the other tokens.
-
-    What a row would have chosen is noted there. The logits (b, v) are changed in place.
-    """
+    """Return the next token of each row (b,), where ends are barred of the others; changes the logits (b, v)."""
     chosen = _pick(logits, rows)
     barring = [index for index, row in enumerate(rows) if row.bars_ends]
     for index in barring:
@@ -303,9 +281,7 @@ def _pick(logits: "Tensor", rows: Sequence[DecodedRequest]) -> "Tensor":
     chosen = logits.argmax(dim=-1)
     drawn = [index for index, row in enumerate(rows) if row.request.temperature]
     if drawn:
-        chosen[drawn] = draw_tokens(
-            logits[drawn],
-            [rows[index].number for index in drawn],
-            temperatures=[rows[index].request.temperature for index in drawn],
-        )
+        numbers = [rows[index].number for index in drawn]
+        temperatures = [rows[index].request.temperature for index in drawn]
+        chosen[drawn] = draw_tokens(logits[drawn], numbers, temperatures=temperatures)
     return chosen

@@ -15,14 +15,9 @@ from typing import Any
 import numpy as np
 
 from clinaudit.audit.runtime.console import first_line, quiet_stderr
+from clinaudit.audit.runtime.model.engines import protocol
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
-from clinaudit.audit.runtime.model.engines.protocol import (
-    DecodedRequest,
-    GenerationRequest,
-    ScoreRequest,
-    require_fitting,
-    require_scorable,
-)
+from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
@@ -30,13 +25,9 @@ from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, Usa
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
 _ENVIRONMENT = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_DO_NOT_TRACK": "1",
-    "VLLM_CONFIGURE_LOGGING": "0",
+    **dict.fromkeys(("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"), "1"),
+    **dict.fromkeys(("VLLM_ENABLE_V1_MULTIPROCESSING", "VLLM_CONFIGURE_LOGGING"), "0"),
     "VLLM_LOGGING_LEVEL": "CRITICAL",
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
     "TRITON_F32_DEFAULT": "ieee",  # else a GPU's attention multiplies float32 as TF32: one answer in nine differed
 }
@@ -54,7 +45,6 @@ class VllmEngine:
     name = "vllm"
 
     def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
-        """Load the model; `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work."""
         os.environ.update(_ENVIRONMENT)
         # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -80,15 +70,12 @@ class VllmEngine:
             self._threads_before = torch.get_num_threads()
             # OMP_NUM_THREADS comes too late where torch was imported before; vLLM then disables set_num_threads.
             torch.set_num_threads(threads)
-            if self._is_cpu:
-                _register_class(model)
             given: Any = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
             if self._is_cpu:
+                _register_class(model)
                 # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
-                given |= {
-                    "enable_chunked_prefill": False,
-                    "max_num_batched_tokens": max(context_length, _BATCHED_TOKENS),
-                }
+                most = max(context_length, _BATCHED_TOKENS)
+                given |= {"enable_chunked_prefill": False, "max_num_batched_tokens": most}
                 given |= {"kv_cache_memory_bytes": vllm_cache_bytes(model, context_length), "enforce_eager": True}
             # With "auto" vLLM computes in bfloat16 what was saved as float32.
             floats = {tensor.dtype for tensor in model.tensors if "F" in tensor.dtype}
@@ -118,7 +105,7 @@ class VllmEngine:
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
                 warm_up = DecodedRequest(GenerationRequest("warm-up", (0,), "", 1), frozenset())
-                self._add("warm-up", (0,), self._decoding(warm_up))
+                self._engine.add_request("warm-up", {"prompt_token_ids": [0]}, self._decoding(warm_up))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
             except (*LOAD_ERRORS, VLLMError, ClinauditError) as error:
@@ -148,7 +135,7 @@ class VllmEngine:
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation; an error of vLLM's is an `IncompleteError`."""
-        require_fitting(requests, context_length=self.context_length)
+        protocol.require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         waiting = dict(enumerate(requests))
         slipped: dict[int, list[int]] = {place: [] for place in waiting}
@@ -183,7 +170,7 @@ class VllmEngine:
         vLLM wants room for a new token: the last token of a text is the one that the model is made to write, so that a
         text may fill the context. Its probability is that from before it was forced.
         """
-        require_scorable(requests, longest=self.longest_scored)
+        protocol.require_scorable(requests, longest=self.longest_scored)
         going = {str(position): request for position, request in enumerate(requests)}
         asked = {
             # 0 asks for the log-probabilities of a text's own tokens alone.
@@ -206,15 +193,12 @@ class VllmEngine:
         self._restore_threads()
 
     def _steps(self, asked: Mapping[str, tuple[Sequence[int], Any]], going: Mapping[str, object]) -> Iterator[Any]:
-        """Yield what each step says of the requests `asked`, until the caller has taken all of them out of `going`.
-
-        What is taken out unfinished is aborted, and what is left where the caller stops early.
-        """
+        """Yield what each step says of the requests `asked`, until all are out of `going`; the rest is aborted."""
         unfinished: dict[str, str] = {}
         try:
             with _incomplete_on_error():
-                for name, (prompt_ids, parameters) in asked.items():
-                    unfinished[name] = self._add(name, prompt_ids, parameters)
+                for name, (ids, parameters) in asked.items():
+                    unfinished[name] = self._engine.add_request(name, {"prompt_token_ids": list(ids)}, parameters)
             while going:
                 with _incomplete_on_error():
                     steps = self._engine.step()
@@ -226,24 +210,23 @@ class VllmEngine:
                         continue  # aborted at its repeat, a token was still under way
                     yield step
                     if name not in going and name in unfinished:
-                        self._abort([unfinished.pop(name)])
+                        self._engine.abort_request([unfinished.pop(name)], internal=True)
         finally:
-            self._abort(list(unfinished.values()))
+            if unfinished:
+                self._engine.abort_request(list(unfinished.values()), internal=True)
 
     def _decoding(self, decoding: DecodedRequest, slipped: Sequence[int] = ()) -> Any:
         """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
         request, barred = decoding.request, decoding.barred
-        parameters = _sampling(
-            request.max_new_tokens,
-            {
-                "temperature": request.temperature,
-                "seed": request.seed if request.temperature else None,
-                "min_tokens": request.min_new_tokens,
-                "stop_token_ids": sorted(decoding.stop_token_ids),
-                # The likeliest token beside the chosen one tells where an end would have come.
-                "logprobs": 1 if request.min_new_tokens and not request.temperature else None,
-            },
-        )
+        given = {
+            "temperature": request.temperature,
+            "seed": request.seed if request.temperature else None,
+            "min_tokens": request.min_new_tokens,
+            "stop_token_ids": sorted(decoding.stop_token_ids),
+            # The likeliest token beside the chosen one tells where an end would have come.
+            "logprobs": 1 if request.min_new_tokens and not request.temperature else None,
+        }
+        parameters = _sampling(request.max_new_tokens, given)
         if not self._is_cpu and len(barred) > _MOST_BARRED:
             known = [*sorted(decoding.stop_token_ids), *slipped]
             if len(known) > _MOST_BARRED:
@@ -258,13 +241,6 @@ class VllmEngine:
         # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
         parameters.update_from_generation_config({"eos_token_id": barred})
         return parameters
-
-    def _add(self, name: str, prompt_ids: Sequence[int], parameters: Any) -> str:
-        return str(self._engine.add_request(name, {"prompt_token_ids": list(prompt_ids)}, parameters))
-
-    def _abort(self, names: list[str]) -> None:
-        if names:
-            self._engine.abort_request(names, internal=True)
 
     def _restore_threads(self) -> None:
         import torch
@@ -298,11 +274,8 @@ def _incomplete_on_error() -> Iterator[None]:
 
 
 def _register_class(model: ModelFiles) -> None:
-    """Give vLLM the model's class where it knows the name only.
-
-    To look at a class that it knows by name, vLLM starts a second Python, which takes as long as all else up to the
-    first token: it keeps what it saw in a cache, but each run has a cache of its own. It does so to leave CUDA alone.
-    """
+    # To look at a class that it knows by name only, vLLM starts a second Python, which takes as long as all else up to
+    # the first token: it keeps what it saw in a cache, but each run has a cache of its own. So the class is given.
     from vllm import ModelRegistry
 
     for architecture in json.loads(model.config.read_text(encoding="utf-8")).get("architectures") or ():
@@ -314,7 +287,7 @@ def _register_class(model: ModelFiles) -> None:
 
 
 def _silence_logging() -> None:
-    """Silence all logging of vLLM: its error dumps can hold prompts."""
+    # Its error dumps can hold prompts.
     logger = logging.getLogger("vllm")
     logger.handlers[:] = [logging.NullHandler()]
     logger.setLevel(logging.CRITICAL + 1)

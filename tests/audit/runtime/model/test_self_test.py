@@ -50,7 +50,7 @@ class Faulty:
 
 
 def begun(model, tokenizer, texts=TEXTS):
-    test = SelfTest(model, tokenizer, texts)
+    test = SelfTest(model, tokenizer, texts, scores=True, chat=False)
     test.run_before_loading()
     return test
 
@@ -139,7 +139,7 @@ def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants
         def score(self, requests):
             raise NoScoresError(f"it gives none of {len(requests)} texts")
 
-    test = SelfTest(served, tokenizer, TEXTS, scores=scores)
+    test = SelfTest(served, tokenizer, TEXTS, scores=scores, chat=False)
     test.run_before_loading()
     test(Server())
     assert [sentence.split(":")[0] for sentence in test.named] == [
@@ -166,7 +166,7 @@ def test_answers_that_a_server_ends_early_rewrites_or_repeats_are_named(change, 
         def generate(self, requests):
             return (change(answer(one)) for one in requests)
 
-    test = SelfTest(served, tokenizer, TEXTS, scores=False)
+    test = SelfTest(served, tokenizer, TEXTS, scores=False, chat=False)
     test(Server())
     assert any(named in sentence for sentence in test.named) if named else not test.named
 
@@ -177,7 +177,7 @@ def test_answers_that_a_server_cuts_off_fail_it(served, tokenizer):
             return (GenerationOutput(one.key, (), "length", "plan: rest") for one in requests)
 
     with pytest.raises(BadInputError, match=r"cuts an answer off after \d+ of 30 tokens, as --tokenizer counts them"):
-        SelfTest(served, tokenizer, TEXTS, scores=False)(Server())
+        SelfTest(served, tokenizer, TEXTS, scores=False, chat=False)(Server())
 
 
 def test_one_answer_of_few_tokens_as_text_is_no_cut(served, tokenizer):
@@ -187,7 +187,7 @@ def test_one_answer_of_few_tokens_as_text_is_no_cut(served, tokenizer):
                 answer(one) if number or len(requests) == 1 else answer(one, "") for number, one in enumerate(requests)
             )
 
-    test = SelfTest(served, tokenizer, TEXTS, scores=False)
+    test = SelfTest(served, tokenizer, TEXTS, scores=False, chat=False)
     test(Server())
     # Neither refused nor said to be cut off; alone the same prompt gives more, which is named.
     assert [sentence.split(",")[0] for sentence in test.named] == ["Asked twice"]
@@ -208,7 +208,7 @@ def test_a_served_model_that_is_asked_in_a_chat_alone_is_tested_so(chat, served,
 
 
 def test_a_tokenizer_that_loses_one_text_of_many_does_not_fail_it(model, tokenizer, monkeypatch):
-    test = SelfTest(model, tokenizer, TEXTS)
+    test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False)
     whole = tokenizer.decode_with_spans
     first = tokenizer.encode(TEXTS[0])
     monkeypatch.setattr(
@@ -222,7 +222,7 @@ def test_a_tokenizer_that_loses_one_text_of_many_does_not_fail_it(model, tokeniz
 
 
 def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
-    test = SelfTest(model, tokenizer, TEXTS)
+    test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False)
     monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: ("[UNK] " * len(ids[:9]), None))
     with pytest.raises(BadInputError, match="loses most of a text"):
         test.run_before_loading()

@@ -76,12 +76,8 @@ def test_sentencepiece_style_vocabulary(tmp_path):
 @pytest.mark.parametrize("trim", [False, True])
 def test_a_special_token_spelt_out_leaves_the_other_tokens_their_blanks(tokenizer_directory, tmp_path, trim):
     settings = json.loads((tokenizer_directory / "tokenizer.json").read_text())
-    settings["post_processor"] = {
-        "type": "ByteLevel",
-        "add_prefix_space": True,
-        "trim_offsets": trim,
-        "use_regex": True,
-    }
+    settings["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": trim}
+    settings["post_processor"]["use_regex"] = True
     shutil.copytree(tokenizer_directory, tmp_path / "trimming")
     (tmp_path / "trimming" / "tokenizer.json").write_text(json.dumps(settings))
     tokenizer = ModelTokenizer(tmp_path / "trimming")
@@ -101,33 +97,32 @@ TEXT = "hpi: patient presents with cough for two days.\nplan: rest, fluids"
 MARKS = ["[UNK]", "[CLS]", "[SEP]"]
 
 
-def word_piece():
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trained: Any = trainers.WordPieceTrainer
-    tokenizer.train_from_iterator(TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, show_progress=False))
+def trained(model, trainer: Any, *, splits, decoder=None, normalizer=None, **settings):
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = splits
+    if decoder is not None:
+        tokenizer.decoder = decoder
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.train_from_iterator(TRAINING_TEXT, trainer(special_tokens=MARKS, show_progress=False, **settings))
     return tokenizer
+
+
+def word_piece():
+    rewriting = {"normalizer": normalizers.BertNormalizer(lowercase=True), "decoder": decoders.WordPiece()}
+    model, splits = models.WordPiece(unk_token="[UNK]"), pre_tokenizers.BertPreTokenizer()
+    return trained(model, trainers.WordPieceTrainer, splits=splits, vocab_size=120, **rewriting)
 
 
 def ends_of_words():
-    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", end_of_word_suffix="</w>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.decoder = decoders.BPEDecoder("</w>")
-    trained: Any = trainers.BpeTrainer
-    tokenizer.train_from_iterator(
-        TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, end_of_word_suffix="</w>", show_progress=False)
-    )
-    return tokenizer
+    end, splits = {"end_of_word_suffix": "</w>"}, pre_tokenizers.Whitespace()
+    model, decoder = models.BPE(unk_token="[UNK]", **end), decoders.BPEDecoder("</w>")
+    return trained(model, trainers.BpeTrainer, splits=splits, decoder=decoder, vocab_size=120, **end)
 
 
 def words():
-    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    trained: Any = trainers.WordLevelTrainer
-    tokenizer.train_from_iterator(TRAINING_TEXT, trained(special_tokens=MARKS, show_progress=False))
-    return tokenizer
+    model = models.WordLevel(unk_token="[UNK]")
+    return trained(model, trainers.WordLevelTrainer, splits=pre_tokenizers.Whitespace())
 
 
 def without_decoder(kept):

@@ -10,16 +10,8 @@ from contextlib import closing, contextmanager
 import polars as pl
 import pytest
 
+from clinaudit.audit.runtime.run import directory as files
 from clinaudit.audit.runtime.run import evidence_tables
-from clinaudit.audit.runtime.run.directory import (
-    open_pure_cache,
-    open_sqlite,
-    replacing,
-    replacing_by_library,
-    require_writable,
-    write_atomically,
-    write_lines_atomically,
-)
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError, StorageError
 
@@ -27,7 +19,7 @@ from clinaudit.errors import IntegrityError, StorageError
 def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for write in (lambda: write_atomically(pipe, "x"), lambda: require_writable(pipe, role="it")):
+    for write in (lambda: files.write_atomically(pipe, "x"), lambda: files.require_writable(pipe, role="it")):
         with pytest.raises(StorageError, match="device or a pipe"):
             write()
     assert pipe.is_fifo()
@@ -36,12 +28,12 @@ def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
 
 def test_of_a_librarys_write_that_fails_nothing_is_left(tmp_path):
     path = tmp_path / "table.parquet"
-    with replacing_by_library(path) as temporary:
+    with files.replacing_by_library(path) as temporary:
         temporary.write_bytes(b"whole")
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"whole", 0o600)
 
     def broken(error):
-        with replacing_by_library(path) as temporary:
+        with files.replacing_by_library(path) as temporary:
             temporary.write_bytes(b"ha")
             raise error
 
@@ -57,12 +49,12 @@ def test_two_writers_of_one_file_never_mix_it(tmp_path):
     def disturbed():
         yield "first"
         with pytest.raises(StorageError, match=r"another command is writing lines\.jsonl"):
-            write_atomically(path, "second\n")
+            files.write_atomically(path, "second\n")
         yield "first again"
 
-    write_lines_atomically(path, disturbed())
+    files.write_lines_atomically(path, disturbed())
     assert path.read_text() == "first\nfirst again\n"
-    write_atomically(path, "third\n")
+    files.write_atomically(path, "third\n")
     assert path.read_text() == "third\n"
     assert [one.name for one in tmp_path.iterdir()] == ["lines.jsonl"]
 
@@ -81,7 +73,7 @@ def test_a_writer_that_comes_as_the_first_ends_takes_a_file_of_its_own(tmp_path,
         lock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", first_ends_now)
-    with replacing(path) as file:
+    with files.replacing(path) as file:
         file.write(b"second\n")
         file.flush()
         assert path.read_text() == "first\n"
@@ -93,7 +85,7 @@ def test_a_link_in_the_place_of_what_is_being_written_is_not_followed(tmp_path):
     elsewhere.write_text("mine")
     (tmp_path / ".a.txt.partial").symlink_to(elsewhere)
     with pytest.raises(OSError, match="symbolic links"):
-        write_atomically(tmp_path / "a.txt", "x")
+        files.write_atomically(tmp_path / "a.txt", "x")
     assert elsewhere.read_text() == "mine"
 
 
@@ -102,7 +94,7 @@ PROBE = "SELECT key, value FROM kept LIMIT 1"
 
 
 def rows(path):
-    with closing(open_pure_cache(path, SCHEMA, probe=PROBE)) as connection:
+    with closing(files.open_pure_cache(path, SCHEMA, probe=PROBE)) as connection:
         return connection.execute("SELECT key, value FROM kept").fetchall()
 
 
@@ -112,7 +104,7 @@ def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path, damag
     if damage == "garbage":
         path.write_bytes(b"not a database" * 100)
         with pytest.raises(sqlite3.DatabaseError):
-            open_sqlite(path, SCHEMA, synchronous="FULL")
+            files.open_sqlite(path, SCHEMA, synchronous="FULL")
     else:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE kept (other TEXT)")

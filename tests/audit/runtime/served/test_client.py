@@ -9,13 +9,7 @@ from support.servers.fault_server import MODEL, status
 from support.servers.served_judging import POSITIVE, SECRET, judge_at, judgements
 
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-from clinaudit.audit.runtime.served.access import (
-    Access,
-    ServedModel,
-    parse_served_model,
-    read_key_file,
-    require_approved,
-)
+from clinaudit.audit.runtime.served import access
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError, UsageError
 
 
@@ -46,7 +40,7 @@ def test_no_log_message_or_identity_holds_a_note_or_the_key(server, cache, caplo
 
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():
     with pytest.raises(UnsafeError, match="--phi-approved"):
-        OpenAIJudge(ServedModel("https://models.example.org/v1", "m"), Access(), note_tokens=10)
+        OpenAIJudge(access.ServedModel("https://models.example.org/v1", "m"), access.Access(), note_tokens=10)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +63,10 @@ def test_a_key_file_that_cannot_be_trusted_or_read_is_refused_without_showing_it
     path.write_bytes(content)
     path.chmod(mode)
     with pytest.raises(error) as caught:
-        read_key_file(path)
+        access.read_key_file(path)
     assert "secr" not in caught.value.render()
     with pytest.raises(BadInputError):
-        read_key_file(tmp_path / "missing")
+        access.read_key_file(tmp_path / "missing")
     assert isinstance(caught.value, ClinauditError)
 
 
@@ -92,11 +86,11 @@ APPROVED = ("models.example.org", "10.0.0.7", "2001:db8::1", "a.localhost")
     ],
 )
 def test_loopback_needs_no_approval(url):
-    assert require_approved(url, approved_hosts=()) is None
+    assert access.require_approved(url, approved_hosts=()) is None
     # The same URL to the address next to the loopback ones needs it.
     neighbour = re.sub(r"(?i)localhost|127[.\d]+|\[[0:1]+\]", "128.0.0.1", url)
     with pytest.raises(UnsafeError, match=r"--phi-approved 128\.0\.0\.1"):
-        require_approved(neighbour, approved_hosts=())
+        access.require_approved(neighbour, approved_hosts=())
 
 
 @pytest.mark.parametrize(
@@ -111,9 +105,9 @@ def test_loopback_needs_no_approval(url):
     ],
 )
 def test_named_hosts_pass_and_only_if_named(url):
-    require_approved(url, approved_hosts=APPROVED)
+    access.require_approved(url, approved_hosts=APPROVED)
     with pytest.raises(UnsafeError, match="--phi-approved"):
-        require_approved(url, approved_hosts=())
+        access.require_approved(url, approved_hosts=())
 
 
 #: Neither on loopback nor approved, or written so that readers of it may differ.
@@ -149,12 +143,12 @@ http://models..example.org/v1
 )
 def test_everything_else_is_refused(url):
     with pytest.raises(UnsafeError):
-        require_approved(url, approved_hosts=APPROVED)
+        access.require_approved(url, approved_hosts=APPROVED)
 
 
 def test_served_models():
-    assert parse_served_model("models/openai") is None
-    assert parse_served_model("openai:http://[::1]:8000/v1#org/model:7b#a") == ServedModel(
+    assert access.parse_served_model("models/openai") is None
+    assert access.parse_served_model("openai:http://[::1]:8000/v1#org/model:7b#a") == access.ServedModel(
         "http://[::1]:8000/v1", "org/model:7b#a"
     )
 
@@ -162,4 +156,4 @@ def test_served_models():
 @pytest.mark.parametrize("model", ["openai:", "openai:http://127.0.0.1/v1", "openai:#m", "openai:http://h/v1# "])
 def test_half_a_served_model_is_a_usage_error(model):
     with pytest.raises(UsageError, match="BASE_URL#MODEL_NAME"):
-        parse_served_model(model)
+        access.parse_served_model(model)
