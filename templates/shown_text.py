@@ -42,8 +42,13 @@ HL7_ESCAPES: Final = re.compile(
     r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
 )
 HL7_FORM: Final = r"HL7 escapes (\.br\)"
-#: No note, but what a note is packed in: letters without a blank between them.
-BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+#: No note, but what a note is packed in (group 1): letters without a blank between them, with padding or without (RFC
+#: 4648, also its letters for addresses). Before them may stand what a `data:` address or HL7's type ED writes.
+BASE64: Final = re.compile(
+    r"(?:data:[\w/+.;=-]{0,80};base64,|(?:[\w.-]*\^){2,4}Base64\^)?"
+    r"((?:[A-Za-z0-9+/_-]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/_-]{4}|[A-Za-z0-9+/_-]{3}=?|[A-Za-z0-9+/_-]{2}(?:==)?))",
+    re.IGNORECASE,
+)
 _LEAST_PACKED_CHARS = 40
 #: What other programs write for characters (RFC 2045, RFC 3986), where it stands more than once.
 _ENCODED = {
