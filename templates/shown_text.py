@@ -42,8 +42,13 @@ HL7_ESCAPES: Final = re.compile(
     r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
 )
 HL7_FORM: Final = r"HL7 escapes (\.br\)"
-#: No note, but what a note is packed in: letters without a blank between them.
-BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+#: No note, but what a note is packed in (group 1): letters without a blank between them, with padding or without (RFC
+#: 4648, also its letters for addresses). Before them may stand what a `data:` address or HL7's type ED writes.
+BASE64: Final = re.compile(
+    r"(?:data:[\w/+.;=-]{0,80};base64,|(?:[\w.-]*\^){2,4}Base64\^)?"
+    r"((?:[A-Za-z0-9+/_-]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/_-]{4}|[A-Za-z0-9+/_-]{3}=?|[A-Za-z0-9+/_-]{2}(?:==)?))",
+    re.IGNORECASE,
+)
 _LEAST_PACKED_CHARS = 40
 #: What other programs write for characters (RFC 2045, RFC 3986), where it stands more than once.
 _ENCODED = {
@@ -139,17 +144,18 @@ def find_styles(text: str) -> set[str]:
     return {name for name, style in STYLES.items() if style.search(text) is not None}
 
 
-#: Format characters of Unicode (Cf) that show nothing, variation selectors, and control codes but tab and breaks: the
-#: zero-width space of web forms, the mark of byte order, marks of direction, the soft hyphen.
+#: Format characters of Unicode (Cf) that show nothing, joiners, fillers, variation selectors, tags, and control codes
+#: but tab and breaks: the zero-width space of web forms, the mark of byte order, marks of direction, the soft hyphen.
+#: And what stands for a picture, or is a sign of a font's own: Word's bullets.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
-    "\ufe00-\ufe0f\ufeff]"
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U000e0000-\U000e0fff]"
 )
 #: Line breaks beside the line feed, as Python's `str.splitlines` has them.
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: Letters, digits and marks of the width of an ideograph; what they show stands 0xFEE0 before them.
 _FULL_WIDTH = re.compile("[\uff01-\uff5e]")
-_UNUSUAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xad\u0600-\uffff]")
+_UNUSUAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xad\u034f\u0600-\uffff\U000e0000-\U000e0fff]")
 
 
 class ShownText(NamedTuple):
@@ -165,6 +171,7 @@ def show(text: str) -> ShownText:
     if _UNUSUAL.search(text) is None:
         return ShownText(text, None)
     shown = _FULL_WIDTH.sub(lambda char: chr(ord(char[0]) - 0xFEE0), plain_blanks(_BREAKS.sub("\n", text)))
+    shown = shown.replace("\u2236", ":")  # the sign of a ratio, as some editors write a colon
     if _INVISIBLE.search(shown) is None:
         return ShownText(shown, None)
     offsets = [at for at, char in enumerate(shown) if _INVISIBLE.match(char) is None]

@@ -35,12 +35,18 @@ NOTHING_WRITTEN = NOTHING | {"None"}
 #: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
 NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
 #: The same in a text, in letters of either case and without brackets and points.
-_SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {"n/a", "n.a", "nil", "#n/a n/a"}
+_SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {
+    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n", "", "-", "--")
+}
 #: What else may stand for a patient without a number.
-_PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
-#: What UTF-8 looks like that was read as cp1252, cp1252 that was read as latin-1, and what could not be read at all.
-_SIGNS = "ÂÃâ\x91\x92\x93\x94\x96\ufffd"
-_MISREAD = re.compile("[\x91-\x94\x96\ufffd]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
+_PLACEHOLDERS = _SAYS_NOTHING | {"0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
+#: What UTF-8 looks like that was read as cp1252, as a console or a Mac reads it; cp1252 that was read as latin-1; codes
+#: of a font of signs; and what could not be read at all.
+_SIGN = re.compile("[ÂÃâ├┬ÔΓ√¬‚\x91-\x94\x96\ufffd\uf020-\uf0ff]")
+_MISREAD = re.compile(
+    "[\x91-\x94\x96\ufffd\uf020-\uf0ff]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€"
+    "|[├┬][^\x00-\x7f\u2500-\u2590]|ÔÇ|ΓÇ|√[®©°¢£§¶ßº∂Æ]|¬[∞±µ∑∫]|‚Ä"
+)
 #: The error of a formula, as a spreadsheet writes it to a text; `####` is a number in a narrow column.
 FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
@@ -142,8 +148,10 @@ def _checked(text: str, kind: Kind) -> str:
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 #: Letters of Greek and Cyrillic that look like Latin ones.
 _LOOKS_LATIN = str.maketrans(
-    "АВЕКМНОРСТУХІЈЅаеорсухіјѕԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTYXIJSaeopcyxijsdqwABEZHIKMNOPTYXo"
+    "АВЕКМНОРСТУХІЈЅаеорсухіјѕԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօıᴋ", "ABEKMHOPCTYXIJSaeopcyxijsdqwABEZHIKMNOPTYXooik"
 )
+#: The minus, and other strokes that are no hyphens by their category.
+_STROKES = {"\u2212": "-", "\u2043": "-", "\u2044": "/", "\u2215": "/"}
 
 
 def without_marks(identifier: str) -> str:
@@ -166,7 +174,11 @@ def look(identifier: str) -> str:
     bare = without_marks(identifier)
     if not bare.isascii():
         kinds = {"Zs": " ", "Pd": "-"}
-        bare = "".join(kinds.get(unicodedata.category(char), char) for char in bare.translate(_LOOKS_LATIN))
+        alike = unicodedata.normalize("NFKC", bare.translate(_LOOKS_LATIN))
+        bare = "".join(
+            str(unicodedata.digit(char, "")) or _STROKES.get(char) or kinds.get(unicodedata.category(char), char)
+            for char in alike
+        )
     bare = " ".join(bare.strip(_AROUND).casefold().split())
     number = _NUMBER_WRITTEN.fullmatch(bare)
     return number[1] if number else bare
@@ -174,7 +186,8 @@ def look(identifier: str) -> str:
 
 def says_nothing(text: str) -> bool:
     """Whether a text is a program's word for nothing alone: `NULL`, `[null]`, `n.a.`."""
-    return len(text) < 20 and text.strip().casefold().strip("<>()[]{}.") in _SAYS_NOTHING
+    word = text.strip() if len(text) < 20 else ""
+    return bool(word) and word.casefold().strip("<>()[]{}.") in _SAYS_NOTHING
 
 
 def is_placeholder(identifier: str) -> bool:
@@ -184,7 +197,7 @@ def is_placeholder(identifier: str) -> bool:
 
 def is_misread(text: str) -> bool:
     """Whether a text shows that it was read by a wrong encoding before it was written."""
-    return not text.isascii() and any(sign in text for sign in _SIGNS) and _MISREAD.search(text) is not None
+    return not text.isascii() and _SIGN.search(text) is not None and _MISREAD.search(text) is not None
 
 
 def parse_flag(text: str) -> bool:

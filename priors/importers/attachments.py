@@ -30,6 +30,7 @@ _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
 _SUPERSCRIPT: Final = re.compile(r"<sup>([^<>]*)</sup>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
+_FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
 #: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
 
@@ -56,10 +57,11 @@ def unpacked(content: bytes, *, layers: int = 3) -> bytes:
         if not inflate.eof or inflate.unused_data.strip(b"\0 \t\r\n"):
             raise RecordError("an attachment is gzip data in several parts, that is cut off, or too large")
         return unpacked(content, layers=layers - 1)
-    packed = content.decode("latin-1").strip()
-    if not layers or not BASE64.fullmatch(packed):
+    packed = BASE64.fullmatch(content.decode("latin-1").strip())
+    if not layers or packed is None:
         return content
-    inner = base64.b64decode(re.sub(r"[\r\n]+", "", packed))
+    letters = re.sub(r"[\r\n=]+", "", packed[1])
+    inner = base64.urlsafe_b64decode(letters.translate(_FOR_ADDRESSES) + "=" * (-len(letters) % 4))
     deepest = unpacked(inner, layers=layers - 1)
     # A long word may look like base64; what it decodes to is no text, and has no blanks.
     is_note = deepest != inner or inner.startswith(NO_TEXT) or (_is_utf8_text(inner) and re.search(rb"\s", inner))
@@ -141,6 +143,9 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
         raise RecordError("an attachment is in a character set that is not known") from None
     except (UnicodeError, ValueError):
         raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)") from None
-    if codec.name in ("iso8859-1", "cp1252") and not content.isascii() and _is_utf8_text(content):
-        raise RecordError("an attachment is UTF-8, and its type says another character set")
+    if not codec.name.startswith("utf") and not content.isascii():
+        if _is_utf8_text(content):
+            raise RecordError("an attachment is UTF-8, and its type says another character set")
+        if re.search("[\x80-\x9f]", text):
+            raise RecordError("an attachment has control characters in the character set of its type: it is another")
     return text.removeprefix("\ufeff")

@@ -278,6 +278,8 @@ class CorpusWriter:
         self.notes = 0
         #: Notes of which the text may be a word for nothing, as people write it too: `nil`, `n.a.`.
         self.wordless = 0
+        #: Notes that were read by a wrong encoding before they were written, and those with quotes as \\".
+        self.misread = self.escaped = 0
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
@@ -346,6 +348,8 @@ class CorpusWriter:
         self._note_ids.add(note_id)
         self.notes += 1
         self.wordless += cells.says_nothing(text)
+        self.misread += cells.is_misread(text)
+        self.escaped += '\\"' in text
         days = (self.latest_visit.get(patient_id), None if visit is None else visit[0])
         self.latest_visit[patient_id] = max(filter(None, days), default=None)
         self._notes_file.write(_csv_line(map(row.get, _NOTE_COLUMNS)))

@@ -157,6 +157,17 @@ class Export(ABC):
                 f"{writer.wordless:,} notes are a word such as N/A, nil or none alone; where it stands for no text, "
                 "say so with --blank WORD"
             )
+        if writer.misread:
+            ledger.hints.append(
+                f"{writer.misread:,} notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding "
+                "or font in which they were read before; they come as they are: export them anew, unless the model was "
+                "trained on them so"
+            )
+        if writer.escaped:
+            ledger.hints.append(
+                f"{writer.escaped:,} notes hold quotes with a backslash before them, as a program writes cells without "
+                "quotes; they come as they are: export them anew, unless the model was trained on them so"
+            )
         if placeholders := sum(map(is_placeholder, with_notes)):
             ledger.hints.append(
                 f"{placeholders:,} patients have a word such as none, unknown, -- or 0 as their id: where it stands "

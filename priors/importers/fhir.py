@@ -11,11 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from clinaudit.priors.corpus.cells import parse_date
+from clinaudit.priors.corpus.cells import NOTHING_WRITTEN, parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers import attachments as attached
@@ -42,14 +42,17 @@ _SEXES = ("male", "female", "other", "unknown")
 _NOT_THERE = frozenset({"refuted", "entered-in-error"})
 _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
-#: The share of words from which two formats are taken for one text, of which each lacks something.
+#: The share of words from which two texts are nearly one.
 _SAME_TEXT_SHARE = 0.8
-#: What changes the meaning of a text beside its words; a point or a comma does within a number.
-_SIGNS = r"(?:[-<>≤≥=±+%?/^~]|(?<=[0-9])[.,:](?=[0-9]))"
+#: What changes the meaning of a text beside its words: operators, arrows, boxes; a point or a comma within a number.
+_SIGNS = r"(?:[-<>≤≥=±+%?/^~*\u2190-\u23ff\u25a0-\u27bf]|(?<=[0-9])[.,:](?=[0-9]))"
 _NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
 _WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
 _DASH = re.compile("[-\u2010-\u2015\u2212]+")
-_LIST_SIGN = re.compile(r"^[^\S\n]*[-+]\s|^[^\S\n]*[=-]+[^\S\n]*$", re.MULTILINE)
+_LIST_SIGN = re.compile(r"^[^\S\n]*[-+*●■▪◦○◆❖❑➢▸►]\s|^[^\S\n]*[=*-]+[^\S\n]*$", re.MULTILINE)
+_LIST_NUMBER = re.compile(r"\s*[0-9]{1,2}[.)]\s")
+#: A line, or a cell, that says what it is of, so that it says the same in another place.
+_LABELLED = re.compile(r"\s*([^:]+):\s*\S.*")
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
@@ -76,8 +79,8 @@ class FhirExport(Export):
         self._replaced: dict[str, str] = {}
         #: Of documents that replace others: what points at their patients.
         self._subjects: dict[str, str | None] = {}
-        #: Documents and conditions of which the export says that they were deleted.
-        self._deleted: set[str] = set()
+        #: Documents and conditions of which the export says that they were deleted, and when, if it says.
+        self._deleted: dict[str, datetime | None] = {}
         #: Files that attachments point at.
         self._files_beside: set[Path] = set()
         #: Of which occasions there is a current document.
@@ -126,7 +129,8 @@ class FhirExport(Export):
             return kind
         if kind == resources.DELETED:
             key = self._index.key(found.full_url) or ""
-            self._deleted.add(key)
+            before, now = self._deleted.get(key, datetime.min.replace(tzinfo=UTC)), resources.moment_of(found)
+            self._deleted[key] = None if before is None or now is None else max(before, now)
             if key.partition("/")[0] not in _POINTING:
                 ledger.left_aside["deletions of what is no document and no condition: not followed"] += 1
             return kind
@@ -177,7 +181,7 @@ class FhirExport(Export):
     def _read_pointing(self, found: Found) -> bool:
         identifier = resources.id_of(found)
         key = f"{found.kind}/{identifier}"
-        if key in self._deleted:
+        if key in self._deleted and not self._versions.is_newer(key, self._deleted[key]):
             self.reader.ledger.left_aside["documents and conditions that the export says were deleted"] += 1
             return False
         if not self._is_read(self._versions.take(key, found)):
@@ -453,19 +457,23 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
 
 
 def _says(text: str, other: str) -> bool:
-    """Whether a text says all that another does: its words in any order, in one run, or with few more between.
+    """Whether a text says all that another does, in its order: whole lines, such as heads, may be missing in the other.
 
-    Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
+    So may the numbers of a list. Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
+    Lines stand in another order where each has a label of its own (`CC: cough`).
     """
-    words, others = _words_with_signs(text), _words_with_signs(other)
-    if Counter(words) == Counter(others):
-        return True
-    if len(words) == len(others):
-        return False  # a sign that one of them lacks
-    rest = iter(words)
-    return _is_run(others, words) or (
-        len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
-    )
+    parts = [[part for part in re.split(r"[\n\t]+", one) if part.strip()] for one in (text, other)]
+    labels = [{match[1].strip() for part in own if (match := _LABELLED.fullmatch(part))} for own in parts]
+    if labels[0] == labels[1] and len(labels[0]) == len(parts[0]) == len(parts[1]):
+        first, second = (sorted(map(_words_with_signs, own)) for own in parts)
+        return first == second
+    rest = _words_with_signs(other)
+    for line in text.splitlines():
+        for words in map(_words_with_signs, (line, _LIST_NUMBER.sub("", line, count=1))):
+            if rest[: len(words)] == words:
+                rest = rest[len(words) :]
+                break
+    return not rest
 
 
 def _is_nearly(text: str, other: str) -> bool:
@@ -515,4 +523,5 @@ def _subject(resource: Element) -> str | None:
 
 
 def _words_of_name(name: Element) -> str:
-    return text_at(name, "text") or " ".join((*texts(name, "given"), *texts(name, "family")))
+    words = text_at(name, "text") or " ".join((*texts(name, "given"), *texts(name, "family")))
+    return "" if words in NOTHING_WRITTEN else words

@@ -152,7 +152,9 @@ def _of_entry(place: Place, entry: object) -> Iterator[Found]:
     if entry.get("resource") is not None:  # else it is the answer to a request
         yield from _unfolded(place, entry.get("fullUrl"), entry["resource"])
     elif isinstance(request, dict) and request.get("method") == "DELETE":
-        yield Found(place, str(request.get("url")), {"resourceType": DELETED})
+        answer = entry.get("response")
+        when = answer.get("lastModified") if isinstance(answer, dict) else None
+        yield Found(place, str(request.get("url")), {"resourceType": DELETED, "meta": {"lastUpdated": when}})
 
 
 def _no_resource(place: Place) -> BadInputError:
@@ -305,6 +307,11 @@ class Versions:
         """Return the address that a resource has on its server, None where the export does not give it."""
         return self._newest[key].full_url if key in self._newest else None
 
+    def is_newer(self, key: str, moment: datetime | None) -> bool:
+        """Whether the newest version is surely newer than a moment."""
+        updated = self._newest[key].updated if key in self._newest else None
+        return moment is not None and updated is not None and updated > moment
+
     def take(self, key: str, found: Found) -> Standing:
         """Say of a resource, when all are known, whether it is to be read ("newest"); raises as `add` does."""
         if key in self._unclear:
@@ -321,19 +328,24 @@ class Versions:
 
 
 def _version_of(found: Found) -> _Version:
-    number, updated = text_at(found.resource, "meta.versionId"), text_at(found.resource, "meta.lastUpdated")
+    number = text_at(found.resource, "meta.versionId")
     # Servers have different patients under one id; addresses made for a Bundle (urn:uuid) say nothing of the server.
     url = found.full_url if found.full_url and found.full_url.startswith("http") else None
-    try:
-        moment = None if updated is None else datetime.fromisoformat(updated)
-    except ValueError:
-        moment = None
     return _Version(
         full_url=url and url.partition("/_history/")[0],
-        updated=moment if moment and moment.tzinfo else None,
+        updated=moment_of(found),
         number=int(number) if number is not None and number.isdecimal() and len(number) < 20 else None,
         digest=_digest(found.resource),
     )
+
+
+def moment_of(found: Found) -> datetime | None:
+    """Return when a resource was last written, None where it does not say when, or in which zone."""
+    try:
+        moment = datetime.fromisoformat(text_at(found.resource, "meta.lastUpdated") or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
 
 
 def _digest(resource: Element) -> bytes:

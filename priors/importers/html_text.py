@@ -58,6 +58,11 @@ _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
+#: Where text is for screen readers alone, or a preview: out of the window, cut to nothing, or as large as a dot.
+_FAR_AWAY: Final = re.compile(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|p[tc]|r?em|ex|v[wh]|%)")
+_CUT: Final = re.compile(r"rect\((?:\s*[01]?(?:px)?[\s,]*){4}\)|inset\(\s*(?:50|100)%.*|(?:circle|ellipse)\(\s*0.*")
+_SHRUNK: Final = re.compile(r".*(?:scale[xy]?\(\s*0\s*[,)]|translate[xy]?\([^)]*-[0-9]{3,}).*")
+_A_DOT: Final = re.compile(r"(?:0*\.?0+[a-z%]*|1px)")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
@@ -170,6 +175,23 @@ def _is_raised(style: Mapping[str, str]) -> bool:
         or _UPWARD.match(align) is not None
         or (align in ("top", "text-top") and is_small)
         or (style.get("position") == "relative" and bool(moved_up))
+    )
+
+
+def _is_out_of_sight(style: Mapping[str, str]) -> bool:
+    """Whether a style leaves an element's place on the page and hides its text all the same."""
+    is_moved = style.get("position", "static") != "static" and any(
+        _FAR_AWAY.fullmatch(style.get(side, "")) for side in ("left", "right", "top", "bottom")
+    )
+    is_small = any(_A_DOT.fullmatch(style.get(size, "")) for size in ("height", "max-height", "width", "max-width"))
+    return bool(
+        is_moved
+        or _FAR_AWAY.fullmatch(style.get("text-indent", ""))
+        or _CUT.fullmatch(style.get("clip-path", ""))
+        or (style.get("position") in ("absolute", "fixed") and _CUT.fullmatch(style.get("clip", "")))
+        or _SHRUNK.fullmatch(style.get("transform", ""))
+        or style.get("content-visibility") == "hidden"
+        or (is_small and {style.get("overflow", ""), style.get("overflow-y", "")} & {"hidden", "clip"})
     )
 
 
@@ -286,11 +308,13 @@ class _Page:
         if not style and tag not in _LOOKS:
             return None if self._display(element) == "none" else around
         sizes = (style.get(name, "1") for name in ("opacity", "font-size"))
-        if self._display(element) == "none" or any(map(_NOTHING.fullmatch, sizes)):
+        if self._display(element) == "none" or any(map(_NOTHING.fullmatch, sizes)) or _is_out_of_sight(style):
             return None
         look = around
-        if tag in _WHITE_SPACE or "white-space" in style:
-            look = replace(look, white_space=style.get("white-space", _WHITE_SPACE.get(tag, "normal")))
+        given = style.get("white-space", "revert")
+        if given.startswith("revert"):  # as without a sheet
+            given = _WHITE_SPACE.get(tag, look.white_space)
+        look = replace(look, white_space=given)
         if "visibility" in style:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
         if tag == "sup" or (self._display(element) in _INLINE and _is_raised(style)):
@@ -378,7 +402,10 @@ class _Page:
                         row.append((cell, self._text_of(cell, inner)))
                     row += self._loose(cell, cell.tail, inner)
                 yield row
-            elif inner is not None and display != "table-column":
+            elif display == "table-column":
+                if any(self._styles.get(column, {}).get("visibility") == "collapse" for column in child.iter()):
+                    raise RecordError("an HTML attachment hides a column of a table, which is not followed")
+            elif inner is not None:
                 yield [(child, self._text_of(child, look))]
             if loose := self._loose(child, child.tail, look):
                 yield loose

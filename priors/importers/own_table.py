@@ -5,7 +5,7 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 
 import codecs
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -71,6 +71,11 @@ _one_column = _must(
     "a text is needed; join several into one in the export, as the training texts had them",
 )
 _one_mark = _must(lambda mark: len(mark) == 1 and mark not in '"\r\n', 'must be one character, such as ";" or "\\t"')
+def _without_mark(name: str) -> str:
+    # A mark at the beginning of UTF-8 is read whether it is said or not.
+    return "utf-8" if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE) else name
+
+
 _known_encoding = _must(_is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16')
 
 
@@ -122,7 +127,7 @@ class _ColumnMap(TomlTable):
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
     delimiter: Annotated[str, AfterValidator(_one_mark)] | None = None
-    encoding: Annotated[str, AfterValidator(_known_encoding)] = "utf-8"
+    encoding: Annotated[str, AfterValidator(_without_mark), AfterValidator(_known_encoding)] = "utf-8"
     #: Whether a text that is RTF or HTML is read as what it shows.
     plain_text: bool = False
     #: Excel alone.
@@ -155,7 +160,16 @@ _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
-_NOTE_IDS: Final = re.compile("(?:note|text|document|report)(?:id|key|no|nr|num|number)")
+_NOTE_IDS: Final = re.compile(
+    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|ceevent|(?P<doubtful>doc))"
+    "(?:id|sid|key|sk|no|nr|num|number|uuid|guid|identifier)"
+)
+#: Of columns that number parts of something, perhaps of a note; and what they write: `2 of 3`, `2/3`.
+_PARTS: Final = re.compile(
+    "(?:note|text|txt|doc|document)?(?:seq|sequence|part|piece|chunk|segment|block|page|offset|ordinal)"
+    "(?:no|nr|num|nbr|number|id|index)?"
+)
+_PART_OF: Final = re.compile(r"\s*[0-9]{1,4}\s*(?:of|von|de|/)\s*[0-9]{1,4}\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 _AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
@@ -171,6 +185,71 @@ class _Note:
     is_torn: bool = False
     #: A row after them has too few cells.
     is_cut: bool = False
+
+
+@dataclass(slots=True)
+class _Telling:
+    """A column that the map does not name, and what it tells of rows that are pieces of a note."""
+
+    name: str
+    #: Of a column of ids: patients with each id that was met, and whether one was met twice.
+    _seen: set[tuple[str | None, str]] = field(default_factory=set)
+    _repeats: bool = False
+    #: Patient and cell of the row before; rows with the same patient and another cell.
+    _last: tuple[str | None, str] = (None, "")
+    _differing: int = 0
+    #: Rows from which numbers begin anew, at 0 or 1, and go on; whether any row does neither; cells such as `2 of 3`.
+    _begins: Counter[int] = field(default_factory=Counter)
+    _goes_on: int = 0
+    _breaks_off: bool = False
+    _is_part_of: bool = False
+    _is_of_ids: re.Match[str] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._is_of_ids = _NOTE_IDS.fullmatch(fold(self.name))
+
+    def take(self, patient: str | None, cell: str | None) -> None:
+        """Look at the cell of one row."""
+        before, self._last = self._last, (patient, cell or "")
+        is_same = before[0] == patient
+        self._differing += is_same and before[1] != self._last[1]
+        if cell is not None and self._is_of_ids:
+            self._repeats |= (patient, cell) in self._seen
+            self._seen.add((patient, cell))
+        number, last = (_NUMBER.fullmatch(one) for one in (self._last[1], before[1]))
+        goes_on = bool(is_same and number and last and int(number[1]) == int(last[1]) + 1)
+        self._goes_on += goes_on
+        if number and int(number[1]) < 2 and not goes_on:
+            self._begins[int(number[1])] += 1
+        elif not goes_on:
+            self._breaks_off = True
+        self._is_part_of |= cell is not None and _PART_OF.fullmatch(cell) is not None
+
+    @property
+    def _counts_anew(self) -> bool:
+        # A running number of all rows is another thing; so is a flag, which may begin at 0 and at 1.
+        return len(self._begins) == 1 and self._begins.total() > 1 and self._goes_on > 0
+
+    @property
+    def what_it_does(self) -> str:
+        """What makes one think of pieces, in words."""
+        return "repeats within a patient" if self._is_of_ids else "numbers rows anew and anew"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether rows are pieces of notes."""
+        ids = self._is_of_ids
+        if ids is not None:
+            return self._repeats and ids["doubtful"] is None  # a doctor's id repeats, too
+        return _LINES.fullmatch(fold(self.name)) is not None and self._counts_anew
+
+    @property
+    def is_hint(self) -> bool:
+        """Whether rows may be pieces of notes."""
+        if self._is_of_ids is not None:
+            return self._repeats
+        is_of_parts = self._is_part_of or any(names.fullmatch(fold(self.name)) for names in (_LINES, _PARTS))
+        return (is_of_parts and self._differing > 0) or (self._counts_anew and not self._breaks_off)
 
 
 class OwnTable(Export):
@@ -257,50 +336,32 @@ class OwnTable(Export):
         return [
             name
             for name, number in numbers.items()
-            if _LINES.fullmatch(fold(name)) or _NOTE_IDS.fullmatch(fold(name)) or (number and int(number[1]) < 2)
+            if any(names.fullmatch(fold(name)) for names in (_LINES, _NOTE_IDS, _PARTS))
+            or (number and int(number[1]) < 2)
+            or _PART_OF.fullmatch(str(first[name]))
         ]
 
     def _watch(self, rows: Iterable[tuple[Place, Row]], others: Collection[str]) -> Iterator[tuple[Place, Row]]:
         """Yield the rows; raise `BadInputError` after them where a note stands in several, which the map does not say.
 
-        So tells a column that numbers rows by a known name, or whose ids of notes repeat. Another that numbers rows
-        anew and anew, without a gap, is a hint: it may number the notes of a patient.
+        So tells a column that numbers rows by a known name, or whose ids of notes repeat. Others are a hint, since they
+        may number the notes of a patient.
         """
         patient_id = self._columns["patient_id"]
-        ids = [name for name in others if _NOTE_IDS.fullmatch(fold(name))]
-        lines = {name for name in others if _LINES.fullmatch(fold(name))}
-        seen: set[tuple[str, str | None, str]] = set()
-        repeated: set[str] = set()
-        #: By column: how many rows it numbers 1, and higher; what it said last; and those that do not count up.
-        counts: defaultdict[str, Counter[bool]] = defaultdict(Counter)
-        last: dict[str, tuple[str | None, int]] = {}
-        no_counters: set[str] = set()
+        columns = [_Telling(name) for name in others]
         for place, row in rows:
-            for name in ids:
-                if (identifier := row[name]) is not None:
-                    key = (name, row[patient_id], identifier)
-                    repeated.update([name] if key in seen else [])
-                    seen.add(key)
-            for name in others:
-                number = _NUMBER.fullmatch(row[name] or "")
-                now = int(number[1]) if number else 0
-                if number is None or (now > 1 and last.get(name) != (row[patient_id], now - 1)):
-                    no_counters.add(name)
-                last[name] = (row[patient_id], now)
-                counts[name][now == 1] += now > 0
+            for column in columns:
+                column.take(row[patient_id], row[column.name])
             yield place, row
-        for name in others:
-            # A number that begins anew: a running number of all rows is another thing.
-            counts_anew = counts[name][True] > 1 and counts[name][False] > 0
-            tells = "repeats within a patient" if name in ids else "numbers rows anew and anew"
-            said = f"the column {printable(name)} {tells}: a note seems to stand in several rows"
+        for column in columns:
+            said = f"the column {printable(column.name)} {column.what_it_does}: a note seems to stand in several rows"
             join = (
                 "name what numbers a note's rows as columns.line, and its id as columns.note_id, with between_lines, "
                 "in the column map, and they are joined (docs/importing.md)"
             )
-            if name in repeated or (name in lines and counts_anew):
+            if column.is_certain:
                 raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-            if counts_anew and name not in no_counters and name not in ids:
+            if column.is_hint:
                 self.reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
 
     def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:

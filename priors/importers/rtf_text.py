@@ -8,6 +8,7 @@ Owns, too, what the codes of fonts that are no alphabet show (Adobe's Symbol enc
 import codecs
 import re
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -30,15 +31,21 @@ _WINGDINGS: Final = {
     0x20: " ", 0x4A: "☺", 0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0x75: "◆", 0x76: "❖", 0xA7: "▪", 0xA8: "◻",
     0xD8: "➢", 0xE0: "→", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑",
 }  # fmt: skip
-_SIGNS: Final = {"symbol": _SYMBOL, "symbol mt": _SYMBOL, "wingdings": _WINGDINGS}
+_SIGNS: Final = {
+    **dict.fromkeys(("symbol", "symbol mt", "symbol std", "symbolps", "symbolprop bt"), _SYMBOL),
+    "wingdings": _WINGDINGS,
+}
 #: Others whose letters are pictures, and where Word puts the codes of such a font in Unicode (its private area).
-_UNREADABLE: Final = ("wingdings 2", "wingdings 3", "webdings", "zapfdingbats", "zapf dingbats", "mt extra", "marlett")
+_UNREADABLE: Final = re.compile(
+    r"(?:wing|web)dings.*|(?:itc )?(?:zapf)? ?dingbats.*|mt extra|marlett|monotype sorts|greekmathsymbols"
+    r"|bookshelf symbol.*|wp (?:math|greek|typographic|iconic).*"
+)
 _PRIVATE: Final = 0xF000
 
 
 def is_symbol_font(name: str) -> bool:
     """Whether the letters of a font are signs: `Symbol`, `Wingdings`."""
-    return name.lower() in _SIGNS or name.lower() in _UNREADABLE
+    return name.lower() in _SIGNS or _UNREADABLE.fullmatch(name.lower()) is not None
 
 
 def shown_signs(text: str, font: str) -> str:
@@ -134,6 +141,8 @@ class _State:
     """What a group takes over from the group around it, and loses at its end."""
 
     is_skipped: bool = False
+    #: Whether what stands around an alternative is: of a text box, or of text with and without Unicode.
+    is_skipped_around: bool = False
     is_hidden: bool = False
     is_deleted: bool = False
     is_raised: bool = False
@@ -308,6 +317,13 @@ class _Reader:
                 raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
                 self._has_numbers = True
+            case "shp" | "do" | "upr":
+                state.is_skipped_around = bool(self._outer) and self._outer[-1].is_skipped
+                state.is_skipped = True
+            case "shptxt" | "dptxbxtext" | "ud":  # the text of the box, and the Unicode of the two
+                state.is_skipped = state.is_skipped_around
+                if word != "ud" and self._pieces and not self._pieces[-1].endswith("\n"):
+                    self._write("\n")
             case "fonttbl" | "fldinst" | "stylesheet":
                 state.destination = word
                 state.is_skipped = word != "fonttbl"
@@ -338,6 +354,10 @@ class _Reader:
             named = None if font.charset in (None, 1) else charset_map.get(font.charset)
             codec = "latin-1" if font.is_symbol else font.code_page or named or self._code_page
             text = self._bytes.decode("ascii" if self._bytes.isascii() else codec)
+            if not self._bytes.isascii() and not font.is_symbol and len(text) == len(self._bytes):
+                with suppress(UnicodeDecodeError):
+                    self._bytes.decode("utf-8")
+                    raise RecordError("an RTF attachment holds UTF-8, and says another character set")
             self._bytes.clear()
             self._write(text)
 

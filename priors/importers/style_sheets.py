@@ -22,6 +22,8 @@ _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
         *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "top", "bottom"),
+        *("left", "right", "text-indent", "height", "max-height", "width", "max-width", "overflow", "overflow-y"),
+        *("clip", "clip-path", "content-visibility", "transform"),
     )
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
@@ -29,7 +31,11 @@ _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN: Final = re.compile(rf"{_STRING}|[{{}};]|[^{{}};\"']+|.", re.DOTALL)
 _DECLARATION: Final = re.compile(rf"(?<![*\w-])([\w-]+)\s*:((?:{_STRING}|[^;])+)", re.DOTALL)
 _URGENT: Final = re.compile(r"!(?=[\s\w-]*$)")
-_FONT: Final = re.compile(r"(?<![\d.])[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
+_FONT: Final = re.compile(
+    r"(?:(?<![\d.])[\d.]+(?:pt|px|em|rem|%)|\b(?:xx?-)?(?:small|large)|\bmedium|\b(?:small|larg)er)(?:/\S+)?\s+(.+)"
+)
+#: Values of `white-space-collapse`, which stand in `white-space` too, as those that were there before.
+_KEPT: Final = {"preserve": "pre-wrap", "preserve-breaks": "pre-line", "collapse": "normal"}
 #: Values of which others are no CSS, and count for nothing.
 _VALUES: Final = {
     "display": re.compile(
@@ -37,10 +43,19 @@ _VALUES: Final = {
         r"|revert-layer|table-(?:row|row-group|header-group|footer-group|cell|column|column-group|caption))\b ?)+"
     ),
     "visibility": re.compile("visible|hidden|collapse|initial|revert"),
+    "white-space": re.compile("normal|nowrap|pre|pre-wrap|pre-line|break-spaces|initial|revert|revert-layer"),
 }
 #: Values that stand elsewhere: a refused note is better than one that shows what it should not.
 _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
-_FREE: Final = ("font-size", "font-family", "top", "bottom")
+_FREE: Final = (
+    *("font-size", "font-family", "top", "bottom", "left", "right", "text-indent"),
+    *("height", "max-height", "width", "max-width", "overflow", "overflow-y"),
+)
+#: Of these, what hides text or makes signs of it.
+_HIDES: Final = re.compile(
+    r"(?:font-size|(?:max-)?(?:height|width)): 0*\.?0+[a-z%]*|(?:left|right|top|bottom|text-indent): -[0-9]{3,}.*"
+    r"|font-family: .*(?:symbol|dings|dingbats|marlett).*"
+)
 #: Text that a sheet writes before or after an element: none, or a plain one.
 _GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
@@ -106,7 +121,7 @@ def computed_styles(tree: "HtmlElement") -> Styles:
         except (lxml.etree.XPathError, ValueError):  # names and values that XML does not have
             raise RecordError(_NOT_READ.format("selector")) from None
         if exact is None:
-            if elements and any(text.strip() for _, part in said for text in part.values()):
+            if elements and any(_decides(*one) for _, part in said for one in part.items()):
                 raise RecordError(_NOT_READ.format("selector"))
             doubted |= {(element, place) for element in elements for _, part in said for place in part}
             continue
@@ -203,7 +218,7 @@ def _declared(declarations: str) -> _Said:
         if name == "font" and (shorthand := _FONT.search(value)):
             name, value = "font-family", shorthand[1]
         elif name in ("white-space", "white-space-collapse"):
-            name, value = "white-space", {"preserve": "pre-wrap", "preserve-breaks": "pre-line"}.get(value, value)
+            name, value = "white-space", next((_KEPT[word] for word in value.split() if word in _KEPT), value)
         elif name == "list-style":
             name, value = "list-style-type", next((word for word in value.split() if "(" not in word), "")
         allowed = _VALUES.get(name)
@@ -219,6 +234,11 @@ def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
         value, *urgent = (part.strip() for part in _URGENT.split(written))
         if not urgent or urgent[0].lower() == "important":
             yield name.lower(), value if name.lower() == "content" else value.lower(), bool(urgent)
+
+
+def _decides(name: str, value: str) -> bool:
+    """Whether a property may change what text is shown, or how: a size does where it is nothing."""
+    return bool(_HIDES.fullmatch(f"{name}: {value}") if name in _FREE else value.strip())
 
 
 def _check_values(said: _Said) -> None:

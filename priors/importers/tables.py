@@ -30,6 +30,8 @@ _QUOTED = re.compile(r"\s*(['\"`´‘“„«]).*(['\"`´’”“»])\s*", re.D
 #: Excel keeps 15.
 _MOST_EXACT = 1e15
 _MOST_DIGITS = 15
+#: A date as the reader of workbooks writes it.
+_A_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T.*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,6 @@ class Reader:
         #: Rows that could not be read, and those of them with too few cells.
         self.refused = self.short = 0
         self._advance = advance
-        #: By table: texts that were read by a wrong encoding before they were written.
-        self._misread: Counter[str] = Counter()
         #: By table: texts with quotes around them, and others.
         self._texts: Counter[tuple[str, bool]] = Counter()
 
@@ -90,7 +90,8 @@ class Reader:
         self.ledger.seen(table, 0)
         header = Header(columns.wanted, required=columns.required, keys=columns.keys)
         self.found = header.found
-        unit = "sheet row" if file.format == "xlsx" else "row"
+        is_sheet = file.format == "xlsx"
+        unit = "sheet row" if is_sheet else "row"
         with located(file, has_map=bool(columns.keys)):
             for number, record in read_rows(file, header, columns.layout, at=self.tracker()):
                 place, whose = Place(file.name, unit, number), None
@@ -103,12 +104,12 @@ class Reader:
                     continue
                 else:
                     try:
-                        row = self._cells(table, record, columns)
+                        row = self._cells(table, record, columns, is_sheet=is_sheet)
                     except RecordError as error:
                         reason = str(error)
                         with suppress(RecordError, KeyError):
                             own = {columns.whose: record[columns.whose]}
-                            whose = self._cells(table, own, columns)[columns.whose]
+                            whose = self._cells(table, own, columns, is_sheet=is_sheet)[columns.whose]
                     else:
                         self.ledger.seen(table)
                         yield place, row
@@ -123,12 +124,6 @@ class Reader:
                 )
         if file.format in ("parquet", "xlsx"):  # another process has read them
             self._advance(file.identity[2])
-        if self._misread[table]:
-            self.ledger.hints.append(
-                f"{self._misread[table]:,} texts of {table} hold signs (Ã©, U+FFFD, control characters) of a wrong "
-                "encoding in which they were read before; they come as they are: export them anew, unless the model "
-                "was trained on them so"
-            )
         if columns.keys:
             written = {column: name for name, column in header.read_as.items()}
             others = [written.get(name, name) for name in columns.optional if name in header.found]
@@ -146,7 +141,12 @@ class Reader:
 
         return at
 
-    def _cells(self, table: str, record: Mapping[str, object], columns: Columns) -> dict[str, str | None]:
+    def _is_nothing(self, cell: str) -> bool:
+        return cell in self._words or cells.says_nothing(cell)
+
+    def _cells(
+        self, table: str, record: Mapping[str, object], columns: Columns, *, is_sheet: bool
+    ) -> dict[str, str | None]:
         """Return the cells as text, None where one is blank, without the blanks around them but for `exact`.
 
         Databases pad texts of a fixed length, also ids, and programs write a word where there is nothing. The ledger
@@ -158,7 +158,7 @@ class Reader:
             if has_map and name not in columns.keys:
                 with suppress(RecordError):
                     bare = _as_text(name, value).strip()
-                    found[name] = None if not bare or bare in self._words else bare
+                    found[name] = None if not bare or self._is_nothing(bare) else bare
                 continue
             text = _as_text(name, value)
             bare = text.strip()
@@ -167,17 +167,20 @@ class Reader:
                 raise RecordError(f"{name} holds {bare}, an error of Excel")
             if name in columns.exact:
                 found[name] = text or None
-                self._misread[table] += cells.is_misread(text)
                 self._texts[table, _QUOTED.fullmatch(text) is not None] += bool(bare)
                 continue
             if quoted := cells.FORMULA_TEXT.fullmatch(bare):
                 bare = quoted[1].strip()
             if not bare:
                 continue
-            if bare in (self._id_words if name in columns.ids else self._words):
+            if bare in self._id_words if name in columns.ids else self._is_nothing(bare):
                 self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
                 continue
             if name in columns.ids:
+                if isinstance(value, float) and value != int(value):
+                    raise RecordError(f"{name} is a number with a fraction; keep identifiers as text in the export")
+                if is_sheet and _A_DAY.fullmatch(bare):
+                    raise RecordError(f"{name} is a date, as Excel makes one of 3-5; keep identifiers as text")
                 # Those of a public format are whole numbers, to which data frames add a fraction where some are blank.
                 if not has_map and bare.endswith(".0") and bare[:-2].isdigit() and len(bare) < _MOST_DIGITS:
                     bare = bare[:-2]

@@ -17,6 +17,8 @@ from clinaudit.templates.shown_text import show, unbroken_form
         ("Zoë, 5 µg · ≥ 3 €", "Zoë, 5 µg · ≥ 3 €"),
         ("Date\u00a0of\u2009visit:\u3000x\u2007y", "Date of visit: x y"),
         ("\ufeff\u200bPa\u00adtient:\u200e Ada\u2060", "Patient: Ada"),
+        # Bullets of Word, what stands for a picture, joiners, fillers and tags; the sign of a ratio for a colon.
+        ("\uf0b7\ufffcPa\u034ftient\u2236\u3164 \U000e0020A\u2800da\U000e0100", "Patient: Ada"),
         ("one\x0btwo\x0cthree\u2028four\u0085five", "one\ntwo\nthree\nfour\nfive"),
         ("a\x00b\x07c", "abc"),
         ("\uff24\uff2f\uff22\uff1a\u3000\uff11\uff0f\uff12", "DOB: 1/2"),
@@ -30,7 +32,9 @@ def test_what_is_seen_of_a_text_and_where_it_stands(text: str, shown: str) -> No
     assert places[len(shown)] == len(text)
     for at, char in enumerate(shown):
         stands = text[places[at]]
-        assert char in (stands, unicodedata.normalize("NFKC", stands)) or (stands.isspace() and char.isspace())
+        assert char in (stands, unicodedata.normalize("NFKC", stands), {"\u2236": ":"}.get(stands)) or (
+            stands.isspace() and char.isspace()
+        )
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\u2007", "\u3000", "\u200b \u200d", "\ufeff "])

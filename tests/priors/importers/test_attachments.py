@@ -56,7 +56,12 @@ def test_a_document_is_read_as_what_it_is(content: bytes, content_type: str | No
         (b"abc", "text/plain; charset=\r\nx", "a character set that is not known"),
         (b"a", "text/plain; charset=utf-16", "is not in the character set of its type"),
         (b"caf\xe9", "text/plain; charset=us-ascii", "is not in the character set of its type"),
-        ("café".encode(), "text/plain; charset=latin-1", "is UTF-8, and its type says another"),
+        *(("café 38°".encode(), f"text/plain; charset={name}", "is UTF-8, and its type says another")
+          for name in ("latin-1", "windows-1250", "windows-1251", "iso-8859-15", "macintosh", "cp850", "gb18030")),
+        *(("“ok” –".encode("cp1252"), f"text/plain; charset={name}", "control characters in the character set")
+          for name in ("iso-8859-2", "iso-8859-15", "iso-8859-9")),
+        (rb"{\rtf1\ansi\ansicpg1252 caf\'c3\'a9}", "text/rtf", "holds UTF-8, and says another character set"),
+        ("{\\rtf1\\ansi\\ansicpg1250 café}".encode(), "text/rtf", "holds UTF-8, and says another character set"),
         (b"hello", "text/rtf", "is not RTF"),
         (b"hello", None, "has no contentType"),
         (b"hello", "application/octet-stream", "no attachment is plain text, HTML or RTF"),
@@ -82,6 +87,11 @@ _TEXT = b"CC: cough\nPlan: rest, review in two weeks"
         (base64.b64encode(_TEXT), _TEXT),
         (base64.encodebytes(_TEXT * 5), _TEXT * 5),
         (base64.b64encode(base64.b64encode(_TEXT)), _TEXT),
+        # As addresses have it, without padding, and with what stands before it in a data address and in HL7's ED.
+        (base64.urlsafe_b64encode("¿CC? cough ≥ 2 days\n".encode() * 3), "¿CC? cough ≥ 2 days\n".encode() * 3),
+        (base64.b64encode(_TEXT).rstrip(b"="), _TEXT),
+        *((before + base64.b64encode(_TEXT), _TEXT)
+          for before in (b"data:text/plain;charset=utf-8;base64,", b"^TEXT^RTF^Base64^", b"L^a^rtf^Base64^")),
         (base64.b64encode(gzip.compress(_TEXT, mtime=0)), _TEXT),
         (base64.b64encode(b"%PDF-1.7"), b"%PDF-1.7"),
         # Words that look like base64, and base64 of no text.

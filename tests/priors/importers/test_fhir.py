@@ -155,6 +155,16 @@ def test_each_text_of_a_document_stands_once(
         ("Dose 1.5 mg po", "Dose 15 mg po"),
         ("Dose 1,5 mg po", "Dose 1.5 mg po"),
         ("Cancer?", "Cancer."),
+        # In a word, or in its order, though all other words are the same.
+        (
+            "Biopsy of the lesion shows that it is not malignant today",
+            "Biopsy of the lesion shows that it is malignant today",
+        ),
+        ("Lithium 300 mg morning, 600 mg night", "Lithium 600 mg morning, 300 mg night"),
+        ("Lithium\n300\nSertraline\n600", "Lithium\n600\nSertraline\n300"),
+        ("[x] smoker\n[ ] alcohol", "[ ] smoker\n[x] alcohol"),
+        *((f"Smoker {signs} alcohol", f"Smoker {signs[::-1]} alcohol") for signs in ("☒☐", "✓✗", "↑↓")),
+        ("K 5.9* today", "K 5.9 today"),
     ],
 )
 def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
@@ -162,6 +172,18 @@ def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain:
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
         "fhir", source, tmp_path / "c"
     )
+
+
+def test_a_document_that_was_made_again_after_it_was_deleted_is_read(tmp_path: Path) -> None:
+    again = {"resource": _document("d1", _plain("new")) | {"meta": {"lastUpdated": "2024-03-01T00:00:00Z"}}}
+    deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
+    for when, texts in (("2024-02-01T00:00:00Z", ["new"]), ("2024-04-01T00:00:00Z", []), (None, [])):
+        entries = [{"resource": _PATIENT}, again, {**deleted, "response": {"lastModified": when}}]
+        source = _write_bundle(tmp_path / str(when)[:7] / "b.json", entries)
+        if texts:
+            assert _import(tmp_path, source)[0] == texts
+        else:
+            assert "the export gave no note" in refusal_of("fhir", source, tmp_path / "c")
 
 
 def _versioned(resource: Resource, **meta: str) -> Resource:

@@ -34,6 +34,9 @@ def test_the_text_of_a_page(page: str, expected: str | None) -> None:
         ("<?xml version='1.0'?><ClinicalDocument xmlns='urn:hl7-org:v3'></ClinicalDocument>", "XML and no page"),
         ("", "blank"),
         ("<style>p:first-child{display:none}</style><p>x", "a selector not read"),
+        *((f"<style>p:first-child{{{said}}}</style><p>x", "a selector not read")
+          for said in ("font-size:0", "max-height:0;overflow:hidden", "text-indent:-9999px", "font-family:Wingdings")),
+        ("<table><col style=visibility:collapse><tr><td>x<td>y</table>", "hides a column of a table"),
         ("<style>p ~ p{white-space:pre}</style><p>x", "a selector not read"),
         *((f"<style>{name}{{display:none}}</style><p>x", "a selector not read") for name in ("[1]", "[-x]", "a²")),
         ("<style>p[title='\x01']{display:none}</style><p>x", "a selector not read"),

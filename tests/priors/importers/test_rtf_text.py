@@ -70,7 +70,14 @@ _FONTS = (
          rb"{\object{\*\objdata 0f}{\result r}}x",
          "rx"),
         (rb"{\*\mmathPr\mmathFont34}x", "x"),
-        (rb"{\*\bkmkstart a}x{\*\bkmkend a}{\upr{a}{\*\ud{b}}}{\*\htmltag84 <p>}{\shp{\*\shpinst{\shptxt box}}}", "x"),
+        (rb"{\*\bkmkstart a}x{\*\bkmkend a}{\*\htmltag84 <p>}", "x"),
+        # Of two forms of one text the one in Unicode, and a text box on a line of its own, each once.
+        (rb"a {\upr{J?rgen}{\*\ud{J\u252?rgen}}} b", "a Jürgen b"),
+        (rb"{\footnote {\upr{a}{\*\ud{b}}}{\shp{\*\shpinst{\shptxt c}}}}x", "x"),
+        (rb"x{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt box\par}}{\shprslt{\*\do{\dptxbxtext box\par}}}}y",
+         "x\nbox\ny"),
+        *((rb"{\fonttbl{\f1 %s;}}5 {\f1 m}" % name, "5 μ") for name in (b"Symbol Std", b"SymbolProp BT")),
+        (rb"x\par{\*\do\dobxpage{\dptxbxtext\pard box\par}}y", "x\nbox\ny"),
         # Binary data may hold any byte: braces, backslashes, and bytes that are no ASCII.
         (b"{\\pict\\bin5 \xff\xfe}\\u}x\\b\\bin3 {{{a", "xa"),
     ],

@@ -80,13 +80,20 @@ def test_a_dialect_or_encoding_that_is_not_read_is_named(tmp_path: Path, name: s
     ("text", "is_hinted"),
     [
         *((text.encode().decode("cp1252"), True) for text in ("café", "38°", "“ok", "naïve")),
+        # As the console of Windows, and a Mac, read UTF-8; and the sign of a font of its own.
+        *((text.encode().decode(name), True) for text in ("café", "38°", "“ok") for name in ("cp850", "mac_roman")),
+        ("é".encode().decode("cp437"), True),
+        ("≥".translate({0x2265: 0xF0B3}), True),
         ("“ok”".encode("cp1252").decode("latin-1"), True),
-        *((text, False) for text in ("café “ok” 38° €5", "NÃO", "ÂME", "Î", "Пётр", "aâ", "Ã")),
+        *(
+            (text, False)
+            for text in ("café “ok” 38° €5", "NÃO", "ÂME", "Î", "Пётр", "aâ", "Ã", "√ done", "├── a", "¬p")
+        ),
     ],
 )
 def test_a_text_that_was_read_wrong_before_is_a_hint(tmp_path: Path, text: str, is_hinted: bool) -> None:
     imported, corpus = import_own(tmp_path, f"{HEAD}p1,{text}\n", MAP)
-    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.ledger.hints] == [True] * is_hinted
+    assert [hint.startswith("1 notes hold signs") for hint in imported.ledger.hints] == [True] * is_hinted
     assert corpus.latest_note("p1").text == text
 
 
@@ -159,6 +166,7 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
     [
         *(("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")),
         *(("007", "7"), ("7", "7.0"), ("A  1", "A 1"), ("'007", "007")),
+        *(("A-7", "A\u22127"), ("A/7", "A\u22157"), ("71", "𝟕𝟏"), ("71", "7¹"), ("71", "٧١"), ("Pi", "Pı")),
     ],
 )
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
@@ -253,6 +261,24 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
     assert "NOTE.csv, row 1: the text is a word for nothing" in refused
+
+
+@pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a"])
+def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: Path, word: str) -> None:
+    columns = MAP + 'provider = "By"\nvisit_date = "Day"\n'
+    imported, corpus = import_own(
+        tmp_path, f"MRN,Note,By,Day\np1,{word},{word},{word}\np1,CC: cough,Dr. Lund,2024-01-02\n", columns
+    )
+    first, second = sorted(corpus.notes_of("p1"), key=lambda note: note.text != word)
+    assert (first.text, first.provider, first.visit_date) == (word, None, None)
+    assert (second.provider, str(second.visit_date)) == ("Dr. Lund", "2024-01-02")
+    assert imported.ledger.left_blank == {f"By of rows: {word}": 1, f"Day of rows: {word}": 1}
+    assert any("1 notes are a word such as N/A" in hint for hint in imported.ledger.hints)
+
+
+def test_backslashes_before_quotes_are_a_hint(tmp_path: Path) -> None:
+    imported, _ = import_own(tmp_path, 'MRN,Note\np1,said \\"ok\\" left\n', MAP)
+    assert "1 notes hold quotes with a backslash before them" in imported.ledger.hints[0]
 
 
 def test_a_site_may_name_its_own_words_for_nothing(tmp_path: Path) -> None:
@@ -370,6 +396,34 @@ def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) ->
         assert _texts(tmp_path / str(number), f"MRN,{name},Note\n{others}")
 
 
+def test_pieces_are_told_however_they_are_numbered(tmp_path: Path) -> None:
+    # From 0; in no order, in tens, letters, or as parts of a whole; and one note of two pieces alone.
+    refused = _refusal(tmp_path, b"MRN,LINE,Note\np1,0,a\np1,1,b\np2,0,c\n")
+    assert "a note seems to stand in several rows" in refused
+    for place, (name, numbers) in enumerate(
+        [
+            ("SEQ", "021"),
+            ("SEQ", "21"),
+            ("LINE", "21"),
+            ("Part", "AB"),
+            ("x", ["1 of 2", "2 of 2"]),
+            ("y", ["1/2", "2/2"]),
+        ]
+    ):
+        rows = "".join(f"p1,{number},text {at}\n" for at, number in enumerate(numbers))
+        imported, _ = import_own(tmp_path / str(place), f"MRN,{name},Note\n{rows}p2,{numbers[0]},c\n", MAP)
+        assert f"the column {name} " in imported.ledger.hints[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["NoteGUID", "HNO_ID", "NOTE_SID", "TIUDocumentSID", "CE_EVENT_ID", "BefundID", "note uuid"]
+)
+def test_ids_of_notes_that_repeat_are_refused(tmp_path: Path, name: str) -> None:
+    assert f"the column {name} repeats within a patient" in _refusal(
+        tmp_path, f"MRN,{name},Note\np1,a7,a\np1,a7,b\np2,b8,c\n".encode()
+    )
+
+
 @pytest.mark.parametrize("name", ["SEQ", "Part No", "note_segment", "CHUNK_ID"])
 def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> None:
     imported, _ = import_own(tmp_path, f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", MAP)
@@ -430,7 +484,7 @@ def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
     ("row", "said"),
     [
         *((f"p3,{text}", "1 notes are a word such as N/A") for text in ("Null", "NIL", "n.a.", "[null]", "#N/A N/A")),
-        ("p3,caf\ufffd", "1 texts of rows hold signs"),
+        ("p3,caf\ufffd", "1 notes hold signs"),
         *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
         *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
     ],
