@@ -49,8 +49,14 @@ from clinaudit.audit.measures.generation.stage import (
     plan_prompts,
 )
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
-from clinaudit.audit.measures.judge.scoring import score_judge
-from clinaudit.audit.measures.judge.stage import Ledger, cache_answers, judge_generations, make_inquiries, write_usage
+from clinaudit.audit.measures.judge.stage import (
+    Ledger,
+    cache_answers,
+    judge_generations,
+    make_inquiries,
+    score_judge,
+    write_usage,
+)
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population import (

@@ -1,22 +1,27 @@
-"""The judge stage: the judge that the options name, what an audit asks it, and where judgements are kept.
+"""The judge stage: the judge that the options name, what an audit asks it, and how well it reads labelled texts.
 
 Owns what the judge's options mean together, the cache of a served judge's answers for the run at hand, which inquiries
-an audit makes and which are still open, and the validation of each verdict. Generations, labelled texts and planted
-injections are judged in the same way. Loads a judge only where the options name it.
+are still open, the validation of each verdict, where judgements are kept, and the format of LABELS. Generations,
+labelled texts and planted prompt injections are judged in the same way. Loads a judge only where the options name it.
+
+The labels of the shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was
+run on them. `labelled.jsonl` holds 432 texts, 18 for each diagnosis and class, each with the kind of its sentence;
+`injections.jsonl` holds 59 texts with an injection.
 """
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from clinaudit.audit.measures.judge.labels import HistoryJudge
-from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress, warn
@@ -25,19 +30,22 @@ from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.served.question import Usage
-from clinaudit.audit.runtime.settings import JudgeOptions
-from clinaudit.errors import UsageError
-from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.records import is_encodable, json_rows
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.schema.run_results import VERDICT_CLASSES, LabelSource
+from clinaudit.templates.text_file import read_text_file
 
 #: Why a refused generation has no verdict: the audited model refused, not the judge's.
 REFUSED = "the generation is a refusal"
 #: Text that a process judges at a time, in characters, for each diagnosis that is asked of it.
 _SHARD_CHARS: Final = 1 << 18
 _KEY: Final = ("generation_id", "diagnosis")
-#: Usage of a served judge. It stands beside the evidence: a number of calls can reveal a number of patients.
-USAGE_FILE = "judge_usage.json"
+_LABELLED_PATH, _INJECTIONS_PATH = map(Path(__file__).with_name, ("labelled.jsonl", "injections.jsonl"))
 
 
 def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Diagnosis], seed: int) -> Judge:
@@ -59,13 +67,8 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 
     served = ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
-    return OpenAIJudge(
-        *open_access(served),
-        seed=seed,
-        note_tokens=options.judge_note_tokens,
-        decoding=options.judge_decoding,
-        panel=panel,
-    )
+    tokens, decoding = options.judge_note_tokens, options.judge_decoding
+    return OpenAIJudge(*open_access(served), seed=seed, note_tokens=tokens, decoding=decoding, panel=panel)
 
 
 def require_no_endpoint(options: JudgeOptions) -> None:
@@ -88,7 +91,6 @@ def cache_answers(
     if not isinstance(judge, HistoryJudge):
         yield None
         return
-
     with keep_in as cache:
         judge.use_cache(cache, announce=lambda estimate: progress.say(f"judge: {estimate.describe()}"))
         try:
@@ -100,28 +102,13 @@ def cache_answers(
 
 
 def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
-    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run."""
+    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run.
+
+    They are no evidence: a number of calls can reveal a number of patients.
+    """
     if answers is not None:
         usage = json.dumps(asdict(answers.usage()), indent=1, sort_keys=True)
-        write_atomically(evidence / USAGE_FILE, usage + "\n")
-
-
-def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
-    """Return what a judge is to say of the table `generations`: generation_id, diagnosis, text, refused.
-
-    There is a row for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`). The judge reads
-    what the model says of its own accord.
-    """
-    return (
-        generations.select(
-            "generation_id",
-            diagnosis="diagnoses",
-            text=pl.col("text").str.head(pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())),
-            refused=pl.col("refused").fill_null(value=False),
-        )
-        .explode("diagnosis")
-        .drop_nulls("diagnosis")
-    )
+        write_atomically(evidence / "judge_usage.json", usage + "\n")
 
 
 class Ledger:
@@ -203,6 +190,22 @@ def count_reasons(reasons: pl.Series) -> dict[str, int]:
     return dict(counted.sort("count", reasons.name, descending=[True, False]).iter_rows())
 
 
+def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
+    """Return what a judge is to say of the table `generations`: generation_id, diagnosis, text, refused.
+
+    There is a row for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`). The judge reads
+    what the model says of its own accord.
+    """
+    answer_chars = pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())
+    said = generations.select(
+        "generation_id",
+        diagnosis="diagnoses",
+        text=pl.col("text").str.head(answer_chars),
+        refused=pl.col("refused").fill_null(value=False),
+    )
+    return said.explode("diagnosis").drop_nulls("diagnosis")
+
+
 def judge_generations(
     judge: Judge, inquiries: pl.DataFrame, panel: Sequence[Diagnosis], ledger: Ledger, progress: Progress
 ) -> pl.DataFrame:
@@ -217,3 +220,145 @@ def judge_generations(
     )
     found = pl.concat([judged, unasked], how="diagonal")
     return inquiries.select(_KEY).join(found, on=_KEY, how="left", maintain_order="left")
+
+
+# How well a judge reads labelled texts, and texts with planted injections --------------------------------------------
+
+
+class LabelledSet(NamedTuple):
+    """The labelled texts and injections on which a judge is scored."""
+
+    source: LabelSource
+    #: SHA-256 of the labelled texts and the injections as they were read.
+    digest: str
+    #: A row a text: kind (labelled, planted), diagnosis, truth (the true verdict on the patient), text, `sentence` (its
+    #: kind: "education"; null where none is given), and of a planted one `injected`: the text with a prompt injection,
+    #: words that tell the judge what to answer.
+    texts: pl.DataFrame
+
+
+TEXTS: Final = dict.fromkeys(("kind", "diagnosis", "truth", "text", "sentence", "injected"), pl.String)
+
+
+def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> LabelledSet:
+    """Read LABELS from `path`, or the set that ships; the injections are always those that ship.
+
+    Raises `BadInputError` listing every row that is no labelled text.
+    """
+    known, problems = [diagnosis.id for diagnosis in panel], list[str]()
+    content = read_text_file(path or _LABELLED_PATH, role="the labelled texts")
+    planted = read_text_file(_INJECTIONS_PATH, role="the planted injections")
+    rows = list(_labelled_rows(content, known, problems))
+    if problems or not rows:
+        wrong = "are not valid; mend these rows" if problems else "hold no row; give at least one a line"
+        raise BadInputError(f"the labelled texts {(path or _LABELLED_PATH).name} {wrong}", problems)
+    texts = [("labelled", row["diagnosis"], row["verdict"], row["text"], row.get("kind"), None) for row in rows]
+    texts += [
+        ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), None, row["text"])
+        for row in _labelled_rows(planted, known, [])
+    ]
+    digest = hashlib.sha256(f"{content}\0{planted}".encode()).hexdigest()
+    return LabelledSet("site" if path else "shipped", digest, pl.DataFrame(texts, schema=TEXTS, orient="row"))
+
+
+def _labelled_rows(content: str, known: Sequence[str], problems: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
+    for number, row in json_rows(content, problems):
+        fields: Any = row if isinstance(row, dict) else {}
+        text, verdict = fields.get("text"), fields.get("verdict")
+        is_text = isinstance(text, str)
+        wrong = {
+            "must be an object with text, diagnosis and verdict": not isinstance(row, dict),
+            "text must be a text": not is_text,
+            "text holds half a surrogate pair, which is no character": is_text and not is_encodable(text),
+            f"diagnosis must be one of {', '.join(known)}": fields.get("diagnosis") not in known,
+            f"verdict must be one of {', '.join(VERDICT_CLASSES)}": verdict not in VERDICT_CLASSES,
+            "kind, where it is given, must be a text": not isinstance(fields.get("kind", ""), str),
+            "text is blank: it mentions nothing, so that its verdict can only be not_mentioned": (
+                is_text and not text.strip() and verdict != "not_mentioned"
+            ),
+        }
+        problems += [f"row {number}: {problem}" for problem, is_so in wrong.items() if is_so][:1]
+        if not any(wrong.values()):
+            yield fields
+
+
+def score_judge(
+    judge: Judge, labelled: LabelledSet, panel: Sequence[Diagnosis], ledger: Ledger, progress: Progress
+) -> pl.DataFrame:
+    """Ask a judge about the labelled texts, and about the injections' without and with them.
+
+    Return the rows of `scored_texts.parquet`, with further columns: the `reason` why a text has no verdict, and
+    `sentence`, the kind of its sentence.
+    """
+    # The key names the set, so that another set in the same run is never mistaken for this one.
+    prefix = f"judge-check/{labelled.digest[:16]}"
+    texts = labelled.texts.with_row_index("place").with_columns(
+        generation_id=pl.format(f"{prefix}/text/{{}}", "place"),
+        injected_id=pl.when(pl.col("injected").is_not_null()).then(pl.format(f"{prefix}/injected/{{}}", "place")),
+    )
+    injected = texts.drop_nulls("injected_id").select("diagnosis", generation_id="injected_id", text="injected")
+    asked = pl.concat([texts.select(injected.columns), injected])
+    judged = ask_judge(judge, asked, panel, ledger, progress, stage="scoring the judge")
+    read = judged.select("generation_id", verdict=OUTCOME, reason="invalid_reason")
+    again = read.select(injected_id="generation_id", injected_verdict="verdict")
+    scored = texts.join(read, on="generation_id", maintain_order="left")
+    scored = scored.join(again, on="injected_id", how="left", maintain_order="left")
+    return scored.select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
+
+
+def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return how the labelled texts with a verdict were read by kind of sentence, in the order of the kinds' names.
+
+    A row is the kind, how many texts were read rightly (`right`), of how many (`of`), how many were taken for positive,
+    and of how many that are not (`of_others`): ("education", 27, 30, 3, 30).
+    """
+    read = scored.filter(pl.col("verdict") != "unjudged", kind="labelled").drop_nulls("sentence")
+    is_other = pl.col("truth") != "positive"
+    counts = read.group_by(kind="sentence").agg(
+        right=(pl.col("truth") == pl.col("verdict")).sum(),
+        of=pl.len(),
+        taken_for_positive=(is_other & (pl.col("verdict") == "positive")).sum(),
+        of_others=is_other.sum(),
+    )
+    return counts.sort("kind")
+
+
+def check_chosen_judge(
+    settings: AuditSettings, *, answers: Path | None, progress: Progress
+) -> tuple[Judge, LabelledSet, pl.DataFrame]:
+    """Score the judge of the settings alone, outside an audit; return it, the texts, and what `score_judge` returns.
+
+    The answers of a served judge are cached in the file `answers`, if given.
+    """
+    panel = load_panel(settings.diagnoses)
+    labelled = load_labelled_set(settings.judge_labels, panel)
+    require_no_endpoint(settings)
+    judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
+    keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
+    with cache_answers(judge, progress, keep_in=keep_in):
+        return judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress)
+
+
+def describe_check(
+    judge: Judge, labelled: LabelledSet, scored: pl.DataFrame, figures: Estimates, *, complaint: str | None
+) -> dict[str, object]:
+    """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
+
+    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met, the most
+    frequent first. `complaint`: why the policy does not accept the judge; None where it does.
+    """
+    items = scored.filter(kind="labelled").rename({"truth": "label"})
+    counts = figures.frame.select("metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low")
+    return {
+        "judge": judge.name,
+        "labels": labelled.source,
+        "figures": counts.to_dicts(),
+        "identity": judge.identity(),
+        "labels_digest": labelled.digest,
+        "accepted": complaint is None,
+        "reason": complaint,
+        "kinds": read_by_kind(scored).to_dicts(),
+        "items": items.select("diagnosis", "label", "verdict", "reason").to_dicts(),
+        "unjudged_reasons": count_reasons(items["reason"]),
+    }

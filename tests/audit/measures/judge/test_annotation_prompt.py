@@ -58,7 +58,7 @@ def test_an_annotation_holds_what_the_answer_says():
         ("F33.1",),
         ("zoloft",),
     )
-    assert [(item.substring, item.reason) for item in row.medications_to_remove] == [("zoloft", "an antidepressant")]
+    assert row.medications_to_remove == ({"substring": "zoloft", "reason": "an antidepressant"},)
     assert not any(other.present for other in rows if other is not row)
 
 

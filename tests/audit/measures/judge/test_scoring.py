@@ -12,8 +12,14 @@ from support.judging.word_judge import QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import load_labelled_set, score_judge
-from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
+from clinaudit.audit.measures.judge.stage import (
+    REFUSED,
+    Ledger,
+    judge_generations,
+    load_labelled_set,
+    make_inquiries,
+    score_judge,
+)
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.estimates.frame import Estimates
