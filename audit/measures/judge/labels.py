@@ -105,7 +105,9 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
         of_notes = judged[place :: len(panel)]
         named = [span for one in of_notes if one.verdict and one.is_named for span in one.verdict.diagnosis_spans]
         # Positive, but not by name or code: not stated, and nothing that a control could have.
-        is_open = any(one.outcome in ("unjudged", "positive") or one.is_queried for one in of_notes)
+        is_open = any(
+            one.verdict is None or one.verdict.patient_has_diagnosis == "positive" or one.is_queried for one in of_notes
+        )
         # A span with a figure and no name is a code: "b20" alone is not recognized as one, though in brackets it was.
         codes = [
             span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))

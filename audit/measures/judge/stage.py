@@ -111,21 +111,18 @@ def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
         write_atomically(evidence / "judge_usage.json", usage + "\n")
 
 
-class Ledger:
-    """Keeps judgements by generation and diagnosis: in a run's store, or without one in memory.
+class Ledger(NamedTuple):
+    """Where judgements are kept, by generation and diagnosis, and who judges in shards where no server is asked.
 
-    In a store each judgement is on the disk before the next one is taken from the judge. With a `runner`, judges that
-    ask no server judge in shards.
+    In a store each judgement is on the disk before the next one is taken from the judge.
     """
 
-    def __init__(self, store: RunStore | None = None, runner: ShardRunner | None = None) -> None:
-        self.runner = runner
-        self._store = store
-        self._kept: dict[tuple[str, str], Row] = {}
+    store: RunStore | None = None
+    runner: ShardRunner | None = None
 
     def judgements(self) -> pl.DataFrame:
-        """Return all judgements, as the table of that name; raises `StorageError` for a row that no audit wrote."""
-        kept = self._kept if self._store is None else self._store.judgements()
+        """Return what is kept, as the table of that name; raises `StorageError` for a row that no audit wrote."""
+        kept = {} if self.store is None else self.store.judgements()
         try:
             rows = [dict(zip(_KEY, key, strict=True)) | row for key, row in kept.items()]
             if any(row.keys() != schema_of("judgements").keys() for row in rows):
@@ -133,13 +130,6 @@ class Ledger:
             return as_table("judgements", rows)
         except (TypeError, pl.exceptions.PolarsError):
             raise damaged_state() from None
-
-    def add(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one judgement."""
-        if self._store is None:
-            self._kept[generation_id, diagnosis] = to_row(judgement)
-        else:
-            self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
 
 
 def ask_judge(
@@ -156,8 +146,8 @@ def ask_judge(
     `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; a row of the table
     `judgements` is returned for each.
     """
-    by_id = {diagnosis.id: diagnosis for diagnosis in panel}
-    pending = inquiries.join(ledger.judgements(), on=_KEY, how="anti", maintain_order="left")
+    by_id, kept, made = {diagnosis.id: diagnosis for diagnosis in panel}, ledger.judgements(), list[Row]()
+    pending = inquiries.join(kept, on=_KEY, how="anti", maintain_order="left")
     items = [(text, by_id[diagnosis]) for text, diagnosis in pending.select("text", "diagnosis").iter_rows()]
     done = inquiries.height - len(items)
     with progress.stage(stage, total=inquiries.height, unit="verdicts", done=done) as advance:
@@ -169,10 +159,13 @@ def ask_judge(
         for (text, diagnosis), key, judgement in zip(items, pending["generation_id"], judged, strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, text)
-            valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
-            ledger.add(key, diagnosis.id, valid)
+            row = to_row(judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason))
+            if ledger.store is not None:
+                ledger.store.add_judgement(key, diagnosis.id, row)
+            made.append({"generation_id": key, "diagnosis": diagnosis.id, **row})
             advance(1)
-    judgements = inquiries.select(_KEY).join(ledger.judgements(), on=_KEY, how="left", maintain_order="left")
+    kept = pl.concat([kept, as_table("judgements", made)])
+    judgements = inquiries.select(_KEY).join(kept, on=_KEY, how="left", maintain_order="left")
     if judgements.height and not judgements["diagnosis_mentioned"].count():
         counts = count_reasons(judgements["invalid_reason"]).items()
         reasons = ", ".join(f"{count} x {reason}" for reason, count in counts)

@@ -60,19 +60,20 @@ def test_invalid(verdict, reason):
 
 
 @pytest.mark.parametrize(
-    "judgement",
+    ("verdict", "outcome"),
     [
-        Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
-        Judgement(Verdict(False, None), "lexicon", 1, None),
-        Judgement(None, "openai", 3, "mentioned, but without a span"),
-        Judgement(Verdict(True, "negative", evidence_spans=("told so",)), "openai", 2, None),
+        (Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "positive"),
+        (Verdict(False, None), "not_mentioned"),
+        (None, "unjudged"),
+        (Verdict(True, "negative", evidence_spans=("told so",)), "negative"),
     ],
 )
-def test_a_row_comes_back_as_it_went(judgement):
+def test_a_row_comes_back_as_it_went(verdict, outcome):
+    judgement = Judgement(verdict, "openai", 3, "mentioned, but without a span" if verdict is None else None)
     row = to_row(judgement)
     table = as_table("judgements", [row])
     assert table.row(0, named=True) == {"generation_id": None, "diagnosis": None, **row}
-    assert table.select(OUTCOME).item() == judgement.outcome
+    assert table.select(OUTCOME).item() == outcome
 
 
 @given(st.text())

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from clinaudit.audit.measures.judge.lexicon import layout
-from clinaudit.audit.measures.judge.lexicon.layout import clause_around, section_at
+from clinaudit.audit.measures.judge.lexicon import judge as layout
+from clinaudit.audit.measures.judge.lexicon.judge import clause_around, section_at
 from clinaudit.templates.shown_text import Span
 
 NAMES = ("family history", "FHx", "fam. hx", "Allergies", "handouts", "HPI", "plan", "P", "o/e", "past medical history")
