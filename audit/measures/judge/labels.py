@@ -66,9 +66,8 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class PatientHistory:
-    """The notes of one patient, as an annotation takes them."""
+    """The notes of one patient, oldest first, as an annotation takes them."""
 
-    #: Every note of the patient, oldest first.
     notes: Sequence[str]
     #: Of the notes that prompts are taken from, mostly the latest: what stands before the HPI, and the HPI.
     note_start: str
@@ -187,10 +186,9 @@ def label_source(corpus: Corpus, choice: JudgeChoice) -> Literal["table"] | Judg
 
 
 def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame | None:
-    """Return the rows of `labels.parquet` from the corpus's table; None without a table.
+    """Return the rows of `labels.parquet` from the corpus's table, of every patient and diagnosis; None without one.
 
-    They are of every patient and diagnosis of the panel, by id. `source` is null where no source says anything,
-    `reason` is why a label is unknown.
+    `source` is null where no source says anything, `reason` is why a label is unknown.
     """
     table = corpus.diagnosis_labels
     if table is None:
@@ -215,9 +213,9 @@ def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> 
 def label_patients(
     facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the tables `labels`, and `annotations` of every patient where labels are read off the notes (Appendix G).
+    """Return the tables `labels`, from the corpus's table where there is one, and else from `annotations` (Appendix G).
 
-    Labels are those of the corpus's table where there is one; the annotations are then None.
+    The annotations are of every patient; None where labels come from the table.
     """
     table = labels_of_table(annotator.corpus, annotator.panel)
     if table is not None:
@@ -250,11 +248,9 @@ def annotate_members(
 
 
 def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:
-    """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G).
-
-    Nothing for the lexicon judge: it finds the panel's terms, and every prompt is searched for these anyway.
-    """
+    """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G)."""
     if not isinstance(judge, HistoryJudge):
+        # The lexicon judge finds the panel's terms, and every prompt is searched for these anyway.
         return NO_FINDINGS
     removed = annotations.explode("medications_to_remove").unnest("medications_to_remove").drop_nulls("substring")
     pieces = removed.group_by("diagnosis").agg(pl.col("substring").unique().sort())

@@ -78,10 +78,7 @@ def _form(text: str, diagnosis: Diagnosis) -> asking.Form[VerdictAnswer]:
 
 
 def ask_for_verdict(text: str, diagnosis: Diagnosis) -> asking.Question:
-    """Return the question about one text and one diagnosis.
-
-    The panel's terms, a site's own among them, define a mention (docs/methods.md, section 5).
-    """
+    """Return the question about one text and one diagnosis; its terms define a mention (docs/methods.md, section 5)."""
     sent, terms = asking.break_control_tokens(text), "\n".join(_terms(diagnosis, _TERMS))
     return _form(text, diagnosis).ask([text], fenced=[sent], text=sent, display=diagnosis.display, terms=terms)
 
@@ -241,17 +238,13 @@ class OpenAIJudge:
     ) -> None:
         """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
-        `note_tokens` bounds the notes of one patient in one question, in estimated tokens. `panel` holds the diagnoses
-        by which a span may be about another one: such a span supports no verdict.
+        `note_tokens` bounds the notes of one patient in one question, in estimated tokens. `panel` as `read_verdict`.
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
-        self._model, self._access = model, access
-        self._decoding = decoding
+        self._model, self._access, self._decoding, self._note_tokens = model, access, decoding, note_tokens
         # Not sent where the provider decodes: what was answered stands, whatever the seed.
         self._seed = seed if decoding == "deterministic" else None
-        self._note_tokens = note_tokens
-        self._panel = tuple(panel)
-        self._has_thought = False
+        self._panel, self._has_thought = tuple(panel), False
         self.use_cache(None)
 
     def identity(self) -> dict[str, str]:

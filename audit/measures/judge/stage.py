@@ -84,11 +84,9 @@ def require_no_endpoint(options: JudgeOptions) -> None:
 def cache_answers(
     judge: object, progress: Progress, *, keep_in: AbstractContextManager[AnswerCache]
 ) -> Iterator[AnswerCache | None]:
-    """Cache the answers of a served judge within the block; report the estimated usage before, the counted one after.
-
-    Another judge needs no cache: `keep_in` is not entered.
-    """
+    """Cache the answers of a served judge within the block; report the estimated usage before, the counted after."""
     if not isinstance(judge, HistoryJudge):
+        # It needs no cache: `keep_in` is not entered.
         yield None
         return
     with keep_in as cache:
@@ -102,10 +100,7 @@ def cache_answers(
 
 
 def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
-    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run.
-
-    They are no evidence: a number of calls can reveal a number of patients.
-    """
+    """Write calls and tokens of a served judge over all times that a run was run; PHI: calls can reveal patients."""
     if answers is not None:
         usage = json.dumps(asdict(answers.usage()), indent=1, sort_keys=True)
         write_atomically(evidence / "judge_usage.json", usage + "\n")
@@ -141,10 +136,9 @@ def ask_judge(
     *,
     stage: str = "judging",
 ) -> pl.DataFrame:
-    """Put the open inquiries to the judge, keep each judgement as it comes, and return those of all, in their order.
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return the table `judgements` of all.
 
-    `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; a row of the table
-    `judgements` is returned for each.
+    `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; the rows are in their order.
     """
     by_id, kept, made = {diagnosis.id: diagnosis for diagnosis in panel}, ledger.judgements(), list[Row]()
     pending = inquiries.join(kept, on=_KEY, how="anti", maintain_order="left")
@@ -184,10 +178,9 @@ def count_reasons(reasons: pl.Series) -> dict[str, int]:
 
 
 def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
-    """Return what a judge is to say of the table `generations`: generation_id, diagnosis, text, refused.
+    """Return what a judge is to read of the table `generations`: generation_id, diagnosis, text, refused.
 
-    There is a row for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`). The judge reads
-    what the model says of its own accord.
+    A row for each generation and each diagnosis that its prompt serves; the text is what the model says unforced.
     """
     answer_chars = pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())
     said = generations.select(
@@ -204,8 +197,7 @@ def judge_generations(
 ) -> pl.DataFrame:
     """Return the table `judgements`, in the order of the inquiries, as from `make_inquiries`.
 
-    The judge is not asked about a refusal, which says nothing of a diagnosis: it has no verdict, and is never a
-    negative.
+    The judge is not asked about a refusal, which says nothing: it has no verdict, and is never a negative.
     """
     judged = ask_judge(judge, inquiries.filter(~pl.col("refused")), panel, ledger, progress)
     unasked = inquiries.filter("refused").select(
@@ -281,8 +273,7 @@ def score_judge(
 ) -> pl.DataFrame:
     """Ask a judge about the labelled texts, and about the injections' without and with them.
 
-    Return the rows of `scored_texts.parquet`, with further columns: the `reason` why a text has no verdict, and
-    `sentence`, the kind of its sentence.
+    Return the rows of `scored_texts.parquet`, with the `reason` why a text has no verdict, and `sentence`, its kind.
     """
     # The key names the set, so that another set in the same run is never mistaken for this one.
     prefix = f"judge-check/{labelled.digest[:16]}"
@@ -301,10 +292,9 @@ def score_judge(
 
 
 def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
-    """Return how the labelled texts with a verdict were read by kind of sentence, in the order of the kinds' names.
+    """Return how the labelled texts with a verdict were read, by kind of sentence, in the order of the kinds' names.
 
-    A row is the kind, how many texts were read rightly (`right`), of how many (`of`), how many were taken for positive,
-    and of how many that are not (`of_others`): ("education", 27, 30, 3, 30).
+    Texts read rightly, of how many, texts taken for positive, of how many that are not: ("education", 27, 30, 3, 30).
     """
     read = scored.filter(pl.col("verdict") != "unjudged", kind="labelled").drop_nulls("sentence")
     is_other = pl.col("truth") != "positive"
@@ -320,7 +310,7 @@ def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
 def check_chosen_judge(
     settings: AuditSettings, *, answers: Path | None, progress: Progress
 ) -> tuple[Judge, LabelledSet, pl.DataFrame]:
-    """Score the judge of the settings alone, outside an audit; return it, the texts, and what `score_judge` returns.
+    """Score the judge of the settings alone; return it, the texts, and what `score_judge` returns.
 
     The answers of a served judge are cached in the file `answers`, if given.
     """
@@ -336,10 +326,9 @@ def check_chosen_judge(
 def describe_check(
     judge: Judge, labelled: LabelledSet, scored: pl.DataFrame, figures: Estimates, *, complaint: str | None
 ) -> dict[str, object]:
-    """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
+    """Return what `judge-check --out` writes: metrics, and label and verdict of each text or why it has none; no text.
 
-    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met, the most
-    frequent first. `complaint`: why the policy does not accept the judge; None where it does.
+    `complaint`: why the policy does not accept the judge; None where it does.
     """
     items = scored.filter(kind="labelled").rename({"truth": "label"})
     counts = figures.frame.select("metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low")

@@ -267,22 +267,21 @@ def _part_ends(text: str) -> list[int]:
 @lru_cache(maxsize=_MOST_PARTS)
 def _clause_ends(text: str, part: Span) -> list[int]:
     """Return the bounds of the clauses of a part, its own among them."""
-    signs = (match for match in _LAYOUT["CLAUSE_END"].finditer(text, *part) if not _asks(text, match))
-    bounds = sorted({*part, *(match.end() for match in signs), *_line_cuts(text, part)})
-    for start, end in pairwise(tuple(bounds)):
+    bounds = {*part, *_line_cuts(text, part)}
+    for sign in _LAYOUT["CLAUSE_END"].finditer(text, *part):
+        # The question mark of a query asks for what follows it.
+        start = sign.start()
+        is_query = text[start] == "?" and (
+            _LAYOUT["ASKS"].search(text, max(0, start - 30), start)
+            or (text[start - 1].isspace() and _LAYOUT["ASKS_FOR_A_CAUSE"].match(text, start))
+        )
+        if not is_query:
+            bounds.add(sign.end())
+    for start, end in pairwise(sorted(bounds)):
         while end - start > MAX_CLAUSE_CHARS:
             start = text.rfind(" ", start + 1, start + MAX_CLAUSE_CHARS) + 1 or start + MAX_CLAUSE_CHARS
-            bounds.append(start)
+            bounds.add(start)
     return sorted(bounds)
-
-
-def _asks(text: str, sign: re.Match[str]) -> bool:
-    """Whether a sign is the question mark of a query, which asks for what follows it."""
-    start = sign.start()
-    return text[start] == "?" and (
-        _LAYOUT["ASKS"].search(text, max(0, start - 30), start) is not None
-        or (text[start - 1].isspace() and _LAYOUT["ASKS_FOR_A_CAUSE"].match(text, start) is not None)
-    )
 
 
 def _line_cuts(text: str, part: Span) -> Iterator[int]:
