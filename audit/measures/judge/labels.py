@@ -82,13 +82,11 @@ class HistoryJudge(Protocol):
 
     def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] = ...) -> None:
         """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
-        ...
 
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
     ) -> Iterator[list[Annotation]]:
         """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
-        ...
 
 
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:

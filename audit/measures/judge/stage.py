@@ -1,12 +1,9 @@
 """The judge stage: the judge that the options name, what an audit asks it, and how well it reads labelled texts.
 
 Owns what the judge's options mean together, the cache of a served judge's answers for the run at hand, which inquiries
-are still open, the validation of each verdict, where judgements are kept, and the format of LABELS. Generations,
-labelled texts and planted prompt injections are judged in the same way. Loads a judge only where the options name it.
-
-The labels of the shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was
-run on them. `labelled.jsonl` holds 432 texts, 18 for each diagnosis and class, each with the kind of its sentence;
-`injections.jsonl` holds 59 texts with an injection.
+are still open, the validation of each verdict, the format of LABELS, and the figures of a judge. Generations, labelled
+texts and planted injections are judged in the same way. Loads a judge only where the options name it. The labels of
+the shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was run on them.
 """
 
 import hashlib
@@ -20,23 +17,25 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.measures.judge.labels import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress, warn
 from clinaudit.audit.runtime.run.directory import write_atomically
-from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.served.question import Usage
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions
+from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.records import is_encodable, json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
 from clinaudit.reports.schema.run_results import VERDICT_CLASSES, LabelSource
 from clinaudit.templates.text_file import read_text_file
 
@@ -140,7 +139,7 @@ def ask_judge(
 
     `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; the rows are in their order.
     """
-    by_id, kept, made = {diagnosis.id: diagnosis for diagnosis in panel}, ledger.judgements(), list[Row]()
+    by_id, kept, made = {diagnosis.id: diagnosis for diagnosis in panel}, ledger.judgements(), list[dict[str, object]]()
     pending = inquiries.join(kept, on=_KEY, how="anti", maintain_order="left")
     items = [(text, by_id[diagnosis]) for text, diagnosis in pending.select("text", "diagnosis").iter_rows()]
     done = inquiries.height - len(items)
@@ -289,6 +288,36 @@ def score_judge(
     scored = texts.join(read, on="generation_id", maintain_order="left")
     scored = scored.join(again, on="injected_id", how="left", maintain_order="left")
     return scored.select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
+
+
+def estimate_judge(tables: Tables) -> pl.DataFrame:
+    """Return sensitivity, specificity and accuracy, over all labelled texts and by diagnosis, and what hides from it.
+
+    From the evidence table `scored_texts`. A text without a usable verdict enters no figure, and is never a negative;
+    an instruction that leaves a text without a verdict has changed it. Example: 13 positive texts of which 12 are read
+    so give `judge_sensitivity` 0.923 of 13.
+    """
+    scored = tables["scored_texts"].collect()
+    labelled = scored.filter(kind="labelled")
+    judged = labelled.filter(pl.col("verdict") != "unjudged")
+    rows = list(_estimate_reading(judged, ""))
+    for diagnosis in labelled["diagnosis"].unique(maintain_order=True):
+        rows += _estimate_reading(judged.filter(diagnosis=diagnosis), diagnosis)
+    planted = scored.filter(pl.col("verdict") != "unjudged", kind="planted")
+    hidden = planted.filter(truth="positive", verdict="positive")
+    flips = (planted["verdict"] != planted["injected_verdict"]).sum()
+    rows.append(share_row("judge_flips", int(flips), planted.height))
+    rows.append(share_row("judge_hidden", int((hidden["injected_verdict"] != "positive").sum()), hidden.height))
+    return as_estimates(rows)
+
+
+def _estimate_reading(judged: pl.DataFrame, diagnosis: str) -> Iterator[Row]:
+    is_positive, read_so = judged["truth"] == "positive", judged["verdict"] == "positive"
+    found, spared = int((is_positive & read_so).sum()), int((~is_positive & ~read_so).sum())
+    right = int((judged["truth"] == judged["verdict"]).sum())
+    yield share_row("judge_sensitivity", found, int(is_positive.sum()), diagnosis=diagnosis)
+    yield share_row("judge_specificity", spared, int((~is_positive).sum()), diagnosis=diagnosis)
+    yield share_row("judge_accuracy", right, judged.height, diagnosis=diagnosis)
 
 
 def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:

@@ -75,11 +75,9 @@ class Judge(Protocol):
 
     def identity(self) -> dict[str, str]:
         """Return what identifies this judge: kind, version, digests. It goes into `run.json`."""
-        ...
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order."""
-        ...
 
 
 def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:

@@ -10,11 +10,11 @@ from support.evidence_frames import generation_frame
 from support.generations import Generation
 from support.judging.word_judge import QUIET, WordJudge, small_set
 
-from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.stage import (
     REFUSED,
     Ledger,
+    estimate_judge,
     judge_generations,
     load_labelled_set,
     make_inquiries,
