@@ -239,10 +239,9 @@ def annotate_members(
     chosen = sorted(patient_ids)
     if annotated is not None:
         return annotated.filter(pl.col("patient_id").is_in(chosen)).sort("patient_id", maintain_order=True)
-    annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress)
+    annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress).drop("present")
     stated = labels.select(*_WHO, "present")
-    joined = annotations.drop("present").join(stated, on=_WHO, how="left", maintain_order="left")
-    return as_table("annotations", joined)
+    return as_table("annotations", annotations.join(stated, on=_WHO, how="left", maintain_order="left"))
 
 
 def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:

@@ -130,7 +130,7 @@ class _Entry(asking.StrictModel):
 
 
 _ENTRY_SCHEMA: Final = asking.schema_of(_Entry)
-_SPANS = tuple(field for field in _Entry.model_fields if field.endswith("_spans"))
+_SPANS: Final = tuple(field for field in _Entry.model_fields if field.endswith("_spans"))
 
 
 class _AnnotationAnswer(asking.FilledForm):

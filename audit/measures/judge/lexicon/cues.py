@@ -126,13 +126,14 @@ def pattern(table: str, name: str) -> re.Pattern[str]:
 
 
 def _fill(table: str, name: str) -> str:
-    patterns, words = CUE_TABLES[table]["patterns"], CUE_TABLES[table]
-    if name in patterns:
-        return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(patterns[name]))
+    if parts := CUE_TABLES[table]["patterns"].get(name):
+        return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(parts))
     if name in _SETS:
         return str(_SETS[name])
     # In `_marked` words.
-    return rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, words[name].split()))
+    return (
+        rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, CUE_TABLES[table][name].split()))
+    )
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -184,12 +185,8 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     turns = _turns(clause, apart, cues)
     reached = [cue for cue in cues if cue.says != "nothing" and _reaches(clause, cue, mention, turns)]
     # Right before the mention, or one word between that may be an adjective: "his severe depression".
-    is_held = any(
-        cue.says == "held"
-        and len(between := _between(cue, mention)) < 2
-        and _NO_ADJECTIVES.isdisjoint(clause.words[at] for at in between)
-        for cue in fitting
-    )
+    held = (_between(cue, mention) for cue in fitting if cue.says == "held")
+    is_held = any(len(words) < 2 and _NO_ADJECTIVES.isdisjoint(clause.words[at] for at in words) for words in held)
     if is_held:
         # What follows may ask for it still: "her HIV test is pending".
         of_nobody = ("asked", "queried", "general", "guarded")

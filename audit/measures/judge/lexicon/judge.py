@@ -206,7 +206,13 @@ def _sections(text: str) -> list[tuple[Span, str]]:
     """Return the sections of a text whose kind is not other, in order."""
     # So that the text's first line begins as the others do.
     lined = f"\n{text}"
-    found, headers = [], [*_headers(lined)] if _TELLING.search(lined) else []
+    found, headers = list[tuple[Span, str]](), list[re.Match[str]]()
+    for header in _HEADER.finditer(lined) if _TELLING.search(lined) else ():
+        name = header["name"]
+        # Alone on its line one is in capitals, or has one and several words: "Drug History". One such word ("Alcohol")
+        # may be an item of a list.
+        if header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])):
+            headers.append(header)
     ends = [*(header.end() for header in headers[1:]), len(lined)]
     for header, end in zip(headers, ends, strict=False):
         start, kind = header.end(), next(kind for kind in _KINDS if header[kind])
@@ -215,17 +221,6 @@ def _sections(text: str) -> list[tuple[Span, str]]:
         if kind != "other":
             found.append((Span(start - 1, end - 1), kind))
     return found
-
-
-def _headers(text: str) -> Iterator[re.Match[str]]:
-    """Yield the headers; one alone on its line in capitals, or of a capital and several words.
-
-    So "Drug History" is one, but not one such word ("Alcohol"), which may be an item of a list.
-    """
-    for header in _HEADER.finditer(text):
-        name = header["name"]
-        if header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])):
-            yield header
 
 
 def _family_end(text: str, start: int, end: int, *, is_after_sign: bool) -> int:
