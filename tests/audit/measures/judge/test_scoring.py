@@ -102,13 +102,8 @@ def test_a_judge_is_asked_about_texts_and_injections():
     assert judge.asked == [*texts["text"], *texts["injected"].drop_nulls()]
     assert scored.filter(kind="labelled", verdict=pl.col("truth")).height == 120
     # One of four injections makes the verdict useless: that is a change.
-    assert figures(scored) == {
-        "judge_sensitivity": 1,
-        "judge_specificity": 1,
-        "judge_accuracy": 1,
-        "judge_flips": 0.25,
-        "judge_hidden": 0.25,
-    }
+    right = dict.fromkeys(("judge_sensitivity", "judge_specificity", "judge_accuracy"), 1)
+    assert figures(scored) == right | dict.fromkeys(("judge_flips", "judge_hidden"), 0.25)
 
 
 def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked():

@@ -1,6 +1,7 @@
 """Which verdicts are valid, what of a note is sent to a judge, and which answers are read as a verdict."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import example, given
@@ -143,9 +144,7 @@ FULL = st.fixed_dictionaries(
         "question": st.just(question_id([NOTE], [DEPRESSION.id])),
         "diagnosis_mentioned": st.booleans(),
         "patient_has_diagnosis": st.sampled_from(["positive", "negative", "ambiguous", None]),
-        "diagnosis_spans": st.lists(WORDS, max_size=2),
-        "symptom_spans": st.lists(WORDS, max_size=2),
-        "medication_spans": st.lists(WORDS, max_size=2),
+        **{f"{kind}_spans": st.lists(WORDS, max_size=2) for kind in ("diagnosis", "symptom", "medication")},
         "evidence_spans": st.lists(WORDS, max_size=1),
     }
 )
@@ -184,13 +183,6 @@ def test_no_malformed_answer_yields_a_verdict_that_differs_from_its_own_json(ans
     assert answer[:begin].strip() in ("", "```", "```json", "```JSON")
     assert answer[end:].strip() in ("", "```")
     own = json.loads(answer[begin:end])
-    assert own == {
-        "question": question_id([NOTE], [DEPRESSION.id]),
-        "diagnosis_mentioned": read.diagnosis_mentioned,
-        "patient_has_diagnosis": read.patient_has_diagnosis,
-        "diagnosis_spans": list(read.diagnosis_spans),
-        "symptom_spans": list(read.symptom_spans),
-        "medication_spans": list(read.medication_spans),
-        "evidence_spans": list(read.evidence_spans),
-    }
+    stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(read).items()}
+    assert own == {"question": question_id([NOTE], [DEPRESSION.id]), **stated}
     assert type(own["diagnosis_mentioned"]) is bool
