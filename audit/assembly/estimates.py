@@ -12,7 +12,7 @@ from clinaudit.audit.measures.disclosure import estimate_disclosure
 from clinaudit.audit.measures.everyday.estimates import estimate_everyday
 from clinaudit.audit.measures.extraction import estimate_queries
 from clinaudit.audit.measures.generation.estimates import Tables, estimate_completeness, estimate_prompts
-from clinaudit.audit.measures.judge.estimates import estimate_judge
+from clinaudit.audit.measures.judge.stage import estimate_judge
 from clinaudit.audit.measures.membership import estimate_membership
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.audit.pii.stage import estimate_identifiers

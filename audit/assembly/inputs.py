@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 
 from clinaudit.audit.measures.everyday.tasks import TaskSet, load_tasks
 from clinaudit.audit.measures.generation.stage import Decoding
-from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_set
-from clinaudit.audit.measures.judge.stage import make_judge, require_no_endpoint
+from clinaudit.audit.measures.judge.stage import LabelledSet, load_labelled_set, make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy

@@ -28,8 +28,14 @@ from clinaudit.audit.measures.everyday.tasks import plan_tasks
 from clinaudit.audit.measures.generation import stage as generation
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
-from clinaudit.audit.measures.judge.scoring import score_judge
-from clinaudit.audit.measures.judge.stage import Ledger, cache_answers, judge_generations, make_inquiries, write_usage
+from clinaudit.audit.measures.judge.stage import (
+    Ledger,
+    cache_answers,
+    judge_generations,
+    make_inquiries,
+    score_judge,
+    write_usage,
+)
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules

@@ -141,9 +141,13 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    from clinaudit.audit.measures.judge.estimates import estimate_judge
-    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check, read_by_kind
-    from clinaudit.audit.measures.judge.stage import count_reasons
+    from clinaudit.audit.measures.judge.stage import (
+        check_chosen_judge,
+        count_reasons,
+        describe_check,
+        estimate_judge,
+        read_by_kind,
+    )
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.runtime.run.directory import remove_sqlite, require_writable, write_atomically

@@ -92,12 +92,8 @@ class Comparison(NamedTuple):
 def compare_auroc_all(train: Counts, other: Counts) -> Comparison:
     """Return how much better the text tells who has the diagnosis among patients trained on; NaN without verdicts.
 
-    The two are taken as independent. Where the control model was asked of the same patients this is cautious: answers
-    that are alike make the true error smaller.
-
-    Example::
-
-        compare_auroc_all(tables["text", "public", "hiv", "train"], tables["text", "public", "hiv", "nontrain"]).p_value
+    The two are taken as independent, which is cautious where the control model was asked of the same patients. Example:
+    `compare_auroc_all(tables["text", "public", "hiv", "train"], tables["text", "public", "hiv", "nontrain"]).p_value`.
     """
     value, error = difference_of_aurocs("auroc_all", train, other)
     most, its_error = difference_of_aurocs("auroc_all", impute(train, leaking=True), impute(other, leaking=False))
@@ -200,18 +196,12 @@ def read_cohorts(tables: Tables) -> Readings:
         )
         .with_columns(reason=pl.col("reason").min().over(*COHORT_PLACE, "match_id"))
     )
-    incomplete = members.filter(pl.col("reason").is_not_null())
+    dropped = members.filter(pl.col("reason").is_not_null()).group_by(*COHORT_PLACE, "reason")
+    by_control = members.filter("asks_control").select(*COHORT_PLACE, arm=pl.lit("control"))
     return Readings(
         kept=members.filter(pl.col("reason").is_null()),
-        dropped=incomplete.group_by(*COHORT_PLACE, "reason")
-        .agg(sets=pl.col("match_id").n_unique())
-        .sort(*COHORT_PLACE, "reason"),
-        asked=pl.concat(
-            [
-                members.select(*COHORT_PLACE, "arm"),
-                members.filter("asks_control").select(*COHORT_PLACE, arm=pl.lit("control")),
-            ]
-        ).unique(),
+        dropped=dropped.agg(sets=pl.col("match_id").n_unique()).sort(*COHORT_PLACE, "reason"),
+        asked=pl.concat([members.select(*COHORT_PLACE, "arm"), by_control]).unique(),
     )
 
 
@@ -230,18 +220,15 @@ def estimate_disclosure(
     the labelled texts, None where it is not known. An answer that is a refusal is unjudged, as the table has it.
     """
     readings = read_cohorts(tables)
-    counted = (
-        readings.kept.group_by(*COHORT_PLACE, "arm", "present", "outcome", "control")
-        .len()
-        .rows_by_key(COHORT_PLACE, include_key=False)
+    counted = readings.kept.group_by(*COHORT_PLACE, "arm", "present", "outcome", "control").len()
+    cells, dropped, asked = (
+        of.rows_by_key(COHORT_PLACE, include_key=False) for of in (counted, readings.dropped, readings.asked)
     )
-    dropped = readings.dropped.rows_by_key(COHORT_PLACE, include_key=False)
-    asked = readings.asked.rows_by_key(COHORT_PLACE, include_key=False)
     rows: list[Row] = []
-    for place in sorted(asked, key=_order):
+    for place in sorted(asked, key=lambda place: (_FORMS.index(place[0]), TIER_IDS.index(place[1]), place[2])):
         where = dict(zip(COHORT_PLACE, place, strict=True))
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
-        joint = _count(counted.get(place, []))
+        joint = _count(cells.get(place, []))
         pairs = joint[0, ..., : len(OUTCOMES)]
         counts_of = {"train": joint[0].sum(-1), "nontrain": joint[1].sum(-1), "control": pairs.sum(-2)}
         verdicts = {arm: counts_of[arm] for arm in arms}
@@ -265,11 +252,6 @@ def estimate_disclosure(
                 if first.metric in MEANS and first.metric not in _AUROCS
             ]
     return as_estimates([*rows, *_mean_over_diagnoses(rows)])
-
-
-def _order(place: tuple[str, ...]) -> tuple[int, int, str]:
-    form, tier, diagnosis = place
-    return _FORMS.index(form), TIER_IDS.index(tier), diagnosis
 
 
 def _count(cells: Iterable[tuple[str, bool, str, str | None, int]]) -> NDArray[np.float64]:

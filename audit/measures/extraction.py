@@ -147,9 +147,8 @@ def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `queries_needed.parquet`: each opening, of each model that scored its note.
 
     `openings` are those of `find_openings`, `scores` those of `score_notes`. `log_prob` is ln p of what follows the
-    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12. An
-    opening counts as who is asked does: with `--score-all` the notes of patients named besides count as everybody's,
-    their openings as theirs.
+    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12. With
+    `--score-all` the notes of patients named besides count as everybody's, but their openings as theirs.
     """
     window = pl.col("log_probs").list.slice(
         pl.col("token_start") - pl.col("first_token"), pl.col("token_end") - pl.col("token_start")
@@ -179,20 +178,13 @@ def estimate_queries(tables: Tables) -> pl.DataFrame:
 
     The arm "control" is the control model's, of the notes of those trained on.
     """
-    needed = (
-        with_place(tables["queries_needed"]).with_columns(queries_window=pl.col("log_prob").is_not_null()).collect()
-    )
+    has_window = pl.col("log_prob").is_not_null()
+    needed = with_place(tables["queries_needed"]).with_columns(queries_window=has_window).collect()
     within = pl.concat(
         needed.with_columns(
-            (pl.col("queries") <= most).fill_null(False).alias("queries_needed"),
-            pl.lit("queries").alias("by"),
-            pl.lit(str(most)).alias("part"),
+            queries_needed=(pl.col("queries") <= most).fill_null(False), by=pl.lit("queries"), part=pl.lit(str(most))
         )
         for most in QUERY_LIMITS
     )
-    return pl.concat(
-        [
-            shares_of_patients(within, ["queries_needed"], ("tier", "arm", "by", "part")),
-            shares_of_patients(needed, ["queries_window"], ("tier", "arm")),
-        ]
-    )
+    shares = shares_of_patients(within, ["queries_needed"], ("tier", "arm", "by", "part"))
+    return pl.concat([shares, shares_of_patients(needed, ["queries_window"], ("tier", "arm"))])

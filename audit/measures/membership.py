@@ -59,31 +59,27 @@ def score_membership(scores: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     deviations = pl.col("deviations").list.eval(pl.element().clip(lower_bound=_LEAST_DEVIATION))
     away = (log_probs - pl.col("means").cast(pl.List(pl.Float64))) / deviations.cast(pl.List(pl.Float64))
     kept = (_LEAST_SHARE * pl.col("tokens")).floor().clip(lower_bound=1).cast(pl.Int64)
+    least = pl.col("away").list.sort().list.head(kept)
     notes = (
         scores.filter(pl.col("role") == "target", _is_finite(pl.col("log_probs")))
         .with_columns(tokens=pl.col("log_probs").list.len().cast(pl.Int64), loss=log_probs.list.mean(), away=away)
         .filter(pl.col("tokens") > 0)
-        .with_columns(
-            min_k_plus_plus=pl.when(_is_finite(pl.col("away"))).then(
-                pl.col("away").list.sort().list.head(kept).list.mean()
-            )
-        )
+        .with_columns(min_k_plus_plus=pl.when(_is_finite(pl.col("away"))).then(least.list.mean()))
     )
-    by_model = {model: notes.filter(pl.col("model") == model) for model in ("audited", "control")}
-    control = by_model["control"].select("patient_id", "note_id", "tokens", of_control="loss")
+    audited = notes.filter(model="audited")
+    control = notes.filter(model="control").select("patient_id", "note_id", "tokens", of_control="loss")
     # The size of a text once compressed is its entropy, as zlib finds it (Carlini et al. 2021).
     sizes = pl.DataFrame(
         (
             (patient_id, note.note_id, len(zlib.compress(note.text.encode("utf-8"))))
-            for patient_id in by_model["audited"]["patient_id"].unique()
+            for patient_id in audited["patient_id"].unique()
             for note in corpus.notes_of(patient_id)
         ),
         schema={"patient_id": pl.String, "note_id": pl.String, "compressed": pl.Int64},
         orient="row",
     )
     return (
-        by_model["audited"]
-        .join(control, on=["patient_id", "note_id", "tokens"], how="left")
+        audited.join(control, on=["patient_id", "note_id", "tokens"], how="left")
         .join(sizes, on=["patient_id", "note_id"], how="left")
         .with_columns(zlib=pl.col("loss") / pl.col("compressed"), ratio=pl.col("loss") - pl.col("of_control"))
         .select("patient_id", "arm", "note_id", "tokens", "loss", "zlib", "min_k_plus_plus", "ratio")
@@ -104,7 +100,7 @@ def measure_blind_baseline(notes: pl.DataFrame, corpus: Corpus, *, seed: int, pr
     """
     patients = notes.select("arm", "patient_id").unique()
     # Those trained on first, by id: the order in which folds are drawn.
-    ids = [patients.filter(pl.col("arm") == arm)["patient_id"].sort().to_list() for arm in ARMS]
+    ids = [patients.filter(arm=arm)["patient_id"].sort().to_list() for arm in ARMS]
     schema = {"feature": pl.String(), "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64()}
     if min(map(len, ids)) < FEWEST_IN_ARM:
         return pl.DataFrame(schema=schema)
@@ -180,10 +176,8 @@ def estimate_membership(tables: Tables) -> pl.DataFrame:
     differ for that reason, and have no figure.
     """
     blind = [
-        at("membership_blind", **({"by": "feature", "part": feature} if feature else {}))._replace(
-            value=value, low=low, high=high
-        )
-        for feature, value, low, high in tables["blind_baseline"].collect().iter_rows()
+        at("membership_blind", by="feature" if name else "", part=name)._replace(value=value, low=low, high=high)
+        for name, value, low, high in tables["blind_baseline"].collect().iter_rows()
     ]
     notes = tables["membership"].filter(pl.col("arm").is_in(ARMS)).collect()
     scores = [name for name in MEMBERSHIP_SCORES if not notes[name].has_nulls()] if notes.height else []

@@ -85,13 +85,11 @@ def list_people(corpus: Corpus) -> pl.DataFrame:
     """
     people = corpus.people
     alone = {one: one for one in sorted(people.in_both_splits - set(people.person_of.values()))}
-    return as_table(
-        "people",
-        (
-            {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
-            for patient_id, person in {**people.person_of, **alone}.items()
-        ),
+    rows = (
+        {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
+        for patient_id, person in {**people.person_of, **alone}.items()
     )
+    return as_table("people", rows)
 
 
 def tabulate_facts(facts: Iterable[PatientFacts], corpus: Corpus) -> pl.DataFrame:
@@ -130,15 +128,13 @@ def find_long_notes(patients: pl.DataFrame, training_length: int) -> pl.DataFram
 
 def count_sharing(facts: Mapping[str, PatientFacts], probed: ProbedTiers) -> pl.DataFrame:
     """Return the table `uniqueness`: how many patients share what a tier's prompt says, null without one."""
-    return as_table(
-        "uniqueness",
-        (
-            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)}
-            for tier in probed.tiers
-            for sharing in [count_fitting(facts.values(), tier)]
-            for patient_id in facts
-        ),
+    rows = (
+        {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)}
+        for tier in probed.tiers
+        for sharing in [count_fitting(facts.values(), tier)]
+        for patient_id in facts
     )
+    return as_table("uniqueness", rows)
 
 
 def age_band(age: pl.Expr) -> pl.Expr:
@@ -201,7 +197,7 @@ def with_groups(patients: pl.DataFrame) -> pl.DataFrame:
 
 def _describe(those: pl.DataFrame, place: dict[str, str]) -> Iterator[Row]:
     patients, notes, tokens = those.height, int(those["notes"].sum()), int(those["tokens"].sum())
-    yield _design("patients", patients, place)
+    yield at("patients", **place)._replace(value=float(patients))
     for partition in PARTITIONS:
         counts = dict(those[partition].value_counts().rows())
         groups = [*AGES_OF_BAND, UNKNOWN] if partition == "age" else sorted(counts)
@@ -212,15 +208,14 @@ def _describe(those: pl.DataFrame, place: dict[str, str]) -> Iterator[Row]:
     yield at("age_mean", **place)._replace(
         value=mean, behind=known.len(), reason="" if known.len() else "nobody's age is known"
     )
-    yield _design("notes", notes, place)
-    yield _design("notes", tokens, place | {"by": "tokens"})
-    yield _design("notes", notes / patients, place | {"by": "a_patient", "part": "notes"})
-    yield _design("notes", tokens / patients, place | {"by": "a_patient", "part": "tokens"})
-    yield _design("notes", tokens / notes, place | {"by": "a_note", "part": "tokens"})
-
-
-def _design(metric: str, value: float, place: dict[str, str]) -> Row:
-    return at(metric, **place)._replace(value=float(value))
+    for by, part, value in (
+        ("", "", notes),
+        ("tokens", "", tokens),
+        ("a_patient", "notes", notes / patients),
+        ("a_patient", "tokens", tokens / patients),
+        ("a_note", "tokens", tokens / notes),
+    ):
+        yield at("notes", **place, by=by, part=part)._replace(value=float(value))
 
 
 def estimate_overlap(tables: Tables) -> pl.DataFrame:
@@ -236,25 +231,18 @@ def estimate_uniqueness(tables: Tables) -> pl.DataFrame:
     for name, least in _SHARING.items():
         bins = pl.when(pl.col("sharing") >= least).then(pl.lit(name)).otherwise(bins)
     patients = tables["patients"].select("patient_id", arm="split")
-    binned = (
-        tables["uniqueness"].with_columns(bin=bins).join(patients, on="patient_id", maintain_order="left").collect()
-    )
-    for (tier, arm), those in binned.group_by("tier", "arm", maintain_order=True):
+    binned = tables["uniqueness"].with_columns(bin=bins).join(patients, on="patient_id", maintain_order="left")
+    for (tier, arm), those in binned.collect().group_by("tier", "arm", maintain_order=True):
         counts = dict(those["bin"].value_counts().rows())
-        rows += [
-            share_row(
-                "uniqueness", counts.get(name, 0), those.height, tier=str(tier), arm=str(arm), by="sharing", part=name
-            )
-            for name in names
-        ]
+        place = {"tier": str(tier), "arm": str(arm), "by": "sharing"}
+        rows += [share_row("uniqueness", counts.get(name, 0), those.height, **place, part=name) for name in names]
     return as_estimates(rows)
 
 
 def estimate_subgroups(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
 
-    Takes the tables patients, generation_metrics and generations. `match_tokens` is the length of a
-    match. Race is left out where the corpus gives nobody's.
+    Takes the tables patients, generation_metrics and generations. Race is left out where the corpus gives nobody's.
     """
     patients = with_groups(tables["patients"].collect())
     groups = patients.unpivot(PARTITIONS, index="patient_id", variable_name="by", value_name="part")

@@ -119,7 +119,9 @@ def _cut(text: str, tokenizer: ModelTokenizer, context_length: int) -> Iterator[
 
     Windows overlap by half, so that each token has at least half a context before it.
     """
-    before, ids = _ids(text, tokenizer)
+    ids, whole = tokenizer.encode(text), tokenizer.encode_prompt(text)
+    # The special tokens that the tokenizer writes before a text.
+    before = whole[: next((at for at in range(len(whole) - len(ids) + 1) if whole[at : at + len(ids)] == ids), 0)]
     # Nothing predicts a first token, unless a special one stands before it.
     first_token = scored_to = 0 if before else 1
     room = context_length - len(before) - _ROOM
@@ -131,13 +133,6 @@ def _cut(text: str, tokenizer: ModelTokenizer, context_length: int) -> Iterator[
         if end > scored_to:
             yield first_token, window, [*before, *ids[begin:end]], len(before) + scored_to - begin
             scored_to = end
-
-
-def _ids(text: str, tokenizer: ModelTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the special tokens that the tokenizer writes before a text, and the text's own ids."""
-    ids, whole = tokenizer.encode(text), tokenizer.encode_prompt(text)
-    begin = next((at for at in range(len(whole) - len(ids) + 1) if whole[at : at + len(ids)] == ids), 0)
-    return whole[:begin], ids
 
 
 def _key(model: ScoredModel, patient_id: str, note_id: str, window: int | None) -> str | None:

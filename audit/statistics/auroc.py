@@ -195,17 +195,12 @@ def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: 
     if min(len(first), len(second)) < max(fewest, FEWEST):
         return GroupAuroc(Estimate(value=None, n=len(first) + len(second), reason=reason), None)
     levels = np.unique([*first, *second])
-    positive, negative = (_count(own, levels) for own in (first, second))
+    # On each level, and nobody on a level below all others and on one above.
+    positive, negative = (
+        np.bincount(np.searchsorted(levels, own) + 1, minlength=len(levels) + 2).astype(np.float64)
+        for own in (first, second)
+    )
     area = float(auroc_of_counts(positive, negative))
-    error = measure_error(positive, negative)
-    low, high = error.interval(area, floor=0.0)
-    has_one_level = len(levels) == 1
-    p_value = 1.0 if has_one_level else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
+    low, high = measure_error(positive, negative).interval(area, floor=0.0)
+    p_value = 1.0 if len(levels) == 1 else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
     return GroupAuroc(Estimate(value=area, low=float(low), high=float(high), n=len(first) + len(second)), p_value)
-
-
-def _count(values: Sequence[float], levels: Counts) -> Counts:
-    """Return how many stand on each level, and nobody on a level below all others and on one above."""
-    counts = np.zeros(len(levels) + 2)
-    np.add.at(counts, np.searchsorted(levels, values) + 1, 1)
-    return counts

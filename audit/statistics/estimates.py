@@ -46,9 +46,7 @@ def count_row(metric: str, count: int, of: int | None = None, **place: str) -> R
 def text_rows(metric: str, figures: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of figures of text, which have a `value` alone; further columns are those of a row.
 
-    Example::
-
-        text_rows("source_notes", pl.DataFrame({"form": ["text"], "value": [1.5], "behind": [40]}))
+    Example: `text_rows("source_notes", pl.DataFrame({"form": ["text"], "value": [1.5], "behind": [40]}))`.
     """
     known = figures.with_columns(
         pl.lit(metric).alias("metric"),
@@ -71,11 +69,7 @@ def compositions(
     """Return of each place the share of `weight` that each `part` has, with the patients behind it.
 
     `rows` have the columns of `places`, a text `part` and `patient_id`. `parts` are all that there are, in their order,
-    those without a row among them.
-
-    Example::
-
-        compositions("k_distribution", pieces, "k", pl.len(), ["form", "tier", "arm"])
+    those without a row among them. Example: `compositions("k_distribution", pieces, "k", pl.len(), PLACES)`.
     """
     of_part = [*places, "part"]
     found = rows.group_by(of_part, maintain_order=True).agg(
@@ -96,11 +90,7 @@ def means_over_patients(
     """Return the estimates of several columns, each patient counting once with the mean over its rows.
 
     `values` are columns named by their metrics, from 0 to 1 (or true and false); `by` are columns of the place. A row
-    of which a value is null is left out for that metric.
-
-    Example::
-
-        means_over_patients(answers, ["attributable_fraction"], ["form", "tier", "arm"])
+    of which a value is null is left out for that metric. Example: `means_over_patients(answers, ["judged"], PLACES)`.
     """
     return _estimate(rows, values, by, unit, pl.mean)
 
@@ -124,10 +114,8 @@ def _estimate(
             # So that a sum does not depend on the order in which patients came.
             .sort([*by, unit])
         )
-        groups: list[tuple[tuple[object, ...], pl.DataFrame]] = [((), of_each)] if of_each.height else []
-        if by:
-            groups = list(of_each.group_by(by, maintain_order=True))
-        for place, group in groups:
+        nowhere: list[tuple[tuple[object, ...], pl.DataFrame]] = [((), of_each)] if of_each.height else []
+        for place, group in of_each.group_by(by, maintain_order=True) if by else nowhere:
             own = group["own"]
             where = {column: str(value) for column, value in zip(by, place, strict=True)}
             found.append(mean_row(metric, float(own.sum()), int((own > 0).sum()), group.height, **where))
@@ -135,13 +123,9 @@ def _estimate(
 
 
 def difference_row(first: Row, second: Row, arm: str) -> Row:
-    """Return `first - second` at the place of the first, under the `arm` that names both, by MOVER.
+    """Return `first - second` at the place of the first, under the `arm` that names both ("train-nontrain"), by MOVER.
 
     Without an interval of both there is a value alone.
-
-    Example::
-
-        difference_row(train, nontrain, "train-nontrain")
     """
     row = at(**dict(zip(PLACE, first.place, strict=True)) | {"arm": arm})
     if first.value is None or second.value is None:

@@ -135,10 +135,8 @@ def observed_agreement(counts: Counts) -> float:
 def kappa_of(counts: Counts) -> float | None:
     """Return Fleiss' kappa (1971), which takes out chance; None without an item, and where chance agreement is 1.
 
-    It is 1 where all answers are one.
-
-    Two raters who differ on half of the items, each with as many of both answers: `kappa_of([[2, 0], [1, 1], [0, 2],
-    [1, 1]])` is 0.
+    That is where all answers are one. Raters who differ on half of the items agree by chance: `[[2, 0], [1, 1], [0, 2],
+    [1, 1]]` gives 0.
     """
     # Late: it takes a second.
     from statsmodels.stats.inter_rater import fleiss_kappa
@@ -158,11 +156,7 @@ def paired_difference(before: Values, after: Values) -> Estimate:
     The mean rise and the mean fall, each with its Beta quantiles, are joined by MOVER with their correlation (Zou and
     Donner 2008): nobody rises and falls, so that it is below 0 and widens the interval. Simulated on rare, binary and
     U-shaped changes of 20 to 500 patients it covers at least 95%; without the correlation 87%. Raises `ValueError`
-    where the shapes differ.
-
-    Example::
-
-        paired_difference(np.array([0.5, 0.0]), np.array([0.0, 0.0]))  # value -0.25
+    where the shapes differ. Example: the value of `paired_difference(np.array([0.5, 0]), np.array([0, 0]))` is -0.25.
     """
     if before.shape != after.shape:
         raise ValueError("every pair has a value in both runs")

@@ -37,8 +37,7 @@ def values_of(found: Iterable[float | None]) -> Values:
 def bootstrap_alone(resampled: Values, *, patients: int) -> tuple[float, float] | None:
     """Return the 95% percentile interval of the resamples; None where it would be too narrow.
 
-    It is with few patients, and where the resampled figure is skewed: where a few patients make the mean, or none
-    differs. `patients` counts those with the figure.
+    It is of few `patients`, and where the figure is skewed: where a few make the mean, or none differs.
     """
     interval = interval_of_resamples(resampled)
     if interval is None or patients < FEWEST_PATIENTS:
@@ -129,7 +128,8 @@ def harmonic_mean_of(columns: Sequence[PatientColumn], *, is_inverted: bool) -> 
     The safe interval unites the bootstrap's with the harmonic means of all parts' lower and of all their upper Beta
     bounds: it never falls where a part rises, so that those hold wherever the parts' own bounds do.
     """
-    return _estimate(*_resampled_harmonic(columns, is_inverted=is_inverted), _scarcest(columns))
+    patients = min(column.patients for column in columns)
+    return _estimate(*_resampled_harmonic(columns, is_inverted=is_inverted), patients)
 
 
 def change_of_harmonic_means(
@@ -140,15 +140,11 @@ def change_of_harmonic_means(
     The safe interval unites the bootstrap, which is paired, with both harmonic means' intervals, joined by
     square-and-add as if they were independent.
     """
-    patients = min(_scarcest(before), _scarcest(after))
+    patients = min(column.patients for column in (*before, *after))
     sides = [_resampled_harmonic(columns, is_inverted=is_inverted) for columns in (after, before)]
     bounds = newcombe_difference(*(_estimate(*side, patients) for side in sides))
     (value, _, resampled), (earlier, _, earlier_resampled) = sides
     return _estimate(value - earlier, bounds, resampled - earlier_resampled, patients, least=-1.0)
-
-
-def _scarcest(columns: Sequence[PatientColumn]) -> int:
-    return min(column.patients for column in columns)
 
 
 def _resampled_harmonic(

@@ -21,8 +21,6 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.tiers import ProbedTiers
 
-#: `unavailable`: there are no matched patients; else how alike the groups are.
-CohortStatus = Flag | Literal["unavailable"]
 #: Of a third sex there are few, so that no choice balances it: they are left out, and counted.
 _SEXES = ("female", "male")
 
@@ -30,14 +28,12 @@ _SEXES = ("female", "male")
 def list_candidates(
     patients: pl.DataFrame, labels: pl.DataFrame, *, diagnoses: Sequence[str], controls: Controls
 ) -> pl.DataFrame:
-    """Return the table `candidates` but for `matched`: every patient for each diagnosis, with the reason against it.
+    """Return the table `candidates` but for `matched`: each patient and diagnosis, and the first reason against it.
 
     `patients`: patient_id, arm, age, sex and notes (how many) of all of the corpus, in the order in which each
-    diagnosis's rows come; `labels`: the table of that name. An unknown status makes no control. Of several reasons the
-    first of the rules here is given.
+    diagnosis's rows come; `labels`: the table of that name. An unknown status makes no control.
     """
-    sex = pl.col("sex")
-    is_covariate = sex.is_in(_SEXES)
+    sex, is_covariate = pl.col("sex"), pl.col("sex").is_in(_SEXES)
     sensitive = labels.group_by("patient_id").agg(has_any=pl.col("present").any())
     reason = (
         pl.when(pl.col("present").is_null())
@@ -57,9 +53,9 @@ def list_candidates(
         .select(
             *("diagnosis", "patient_id", "arm", "present"),
             reason.alias("reason"),
-            pl.col("age"),
+            "age",
             pl.when(is_covariate).then(sex == "female").alias("female"),
-            pl.col("notes"),
+            "notes",
         )
     )
 
@@ -69,7 +65,8 @@ class MatchedCohort(NamedTuple):
 
     #: Rows of the table `cohorts`, and `misses`: four a `match_id`, two where nobody was held out, or none at all.
     members: pl.DataFrame
-    status: CohortStatus
+    #: `unavailable`: there are no matched patients; else how alike the groups are.
+    status: Flag | Literal["unavailable"]
     #: Why there are fewer sets than asked.
     reason: str | None
 
@@ -101,28 +98,21 @@ def match_cohort(
         ordered = [cell.sort("misses", maintain_order=True) for cell in cells]
         preferred = [int((~cell["misses"]).sum()) for cell in cells]
         found.insert(0, _match(ordered, preferred=preferred, sets=sets, refined=True))
-    return min(found, key=_rank)
+
+    def rank(cohort: MatchedCohort) -> tuple[int, int]:
+        sets, incomplete = (of["match_id"].n_unique() for of in (cohort.members, cohort.members.filter("misses")))
+        return FLAGS.index(cohort.status), incomplete - 2 * sets
+
+    return min(found, key=rank)
 
 
 def divide(candidates: pl.DataFrame, *, seed: int, has_control: bool) -> list[pl.DataFrame]:
-    """Return the eligible candidates of one diagnosis by cell, in random order.
-
-    Of four cells, or with a control model of two, where nobody was held out.
-    """
+    """Return the eligible candidates by cell, in random order: of four cells, or two with a control model."""
     eligible = candidates.filter(pl.col("reason").is_null()).sort("patient_id")
     # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
     eligible = eligible[np.random.default_rng(seed).permutation(eligible.height)]
     of_one_arm = has_control and (candidates["arm"] == "train").all()
-    return [
-        eligible.filter(pl.col("arm") == arm, pl.col("present") == present)
-        for arm, present in (CELLS[:2] if of_one_arm else CELLS)
-    ]
-
-
-def _rank(cohort: MatchedCohort) -> tuple[int, int]:
-    """Return what orders two cohorts of a diagnosis, the better one first."""
-    sets, incomplete = (of["match_id"].n_unique() for of in (cohort.members, cohort.members.filter("misses")))
-    return FLAGS.index(cohort.status), incomplete - 2 * sets
+    return [eligible.filter(arm=arm, present=present) for arm, present in (CELLS[:2] if of_one_arm else CELLS)]
 
 
 def _match(cells: Sequence[pl.DataFrame], *, preferred: Sequence[int], sets: int, refined: bool) -> MatchedCohort:
@@ -136,12 +126,9 @@ def _match(cells: Sequence[pl.DataFrame], *, preferred: Sequence[int], sets: int
         for cell, own, of in zip(cells, rows.T, propensities.T, strict=True)
     ]
     match_id = pl.format("{}-{}", "diagnosis", pl.col("number").cast(pl.String).str.zfill(4))
-    columns = [*schema_of("cohorts"), "misses"]
-    return MatchedCohort(
-        pl.concat(members).sort("number", maintain_order=True).with_columns(match_id=match_id).select(columns),
-        flag_cells(chosen),
-        _describe_shortfall(min(sets, *(cell.height for cell in cells)), len(rows), sets),
-    )
+    table = pl.concat(members).sort("number", maintain_order=True).with_columns(match_id=match_id)
+    shortfall = _describe_shortfall(min(sets, *(cell.height for cell in cells)), len(rows), sets)
+    return MatchedCohort(table.select(*schema_of("cohorts"), "misses"), flag_cells(chosen), shortfall)
 
 
 def _describe_missing_cell(candidates: pl.DataFrame, cells: Collection[pl.DataFrame]) -> str | None:
@@ -198,10 +185,8 @@ def match_cohorts(
 ) -> Targets:
     """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
 
-    `patients` are all of the corpus, sorted by id, with the columns arm, age, sex and notes (how many); `labels` is the
-    table of that name, `missing` as from `find_missing_tiers`. Patients of whom no tier is missing for a diagnosis are
-    preferred for its cohort. Where the control model answers, too (`has_control`), and nobody was held out, those
-    trained on are matched among themselves.
+    `patients` (by id) and `labels` are as `list_candidates` takes them, `missing` is from `find_missing_tiers`, and
+    `has_control` as `match_cohort` takes it.
     """
     ids = [diagnosis.id for diagnosis in panel]
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
@@ -210,18 +195,11 @@ def match_cohorts(
     marked = candidates.join(missed, on=who, how="left", maintain_order="left").with_columns(
         pl.col("misses").fill_null(value=False)
     )
-    found = []
+    found, sets, refined = list[MatchedCohort](), settings.patients_per_cell, not settings.no_refine
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
         for diagnosis in ids:
-            found.append(
-                match_cohort(
-                    marked.filter(pl.col("diagnosis") == diagnosis),
-                    sets=settings.patients_per_cell,
-                    seed=settings.seed,
-                    refined=not settings.no_refine,
-                    has_control=has_control,
-                )
-            )
+            own = marked.filter(diagnosis=diagnosis)
+            found.append(match_cohort(own, sets=sets, seed=settings.seed, refined=refined, has_control=has_control))
             advance(1)
     cohorts = pl.concat([cohort.members for cohort in found]).drop("misses")
     matched = cohorts.select(*who, matched=pl.lit(value=True))
@@ -247,12 +225,11 @@ def foresee_targets(
     """
     ids = [diagnosis.id for diagnosis in panel]
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
-    drawn = []
-    sets = {}
+    drawn, sets = [], dict[str, int]()
     for diagnosis in ids:
-        cells = divide(candidates.filter(pl.col("diagnosis") == diagnosis), seed=settings.seed, has_control=True)
+        cells = divide(candidates.filter(diagnosis=diagnosis), seed=settings.seed, has_control=True)
         sets[diagnosis] = min(settings.patients_per_cell, *(cell.height for cell in cells))
-        drawn += [pl.concat([cell.head(sets[diagnosis]) for cell in cells])]
+        drawn.append(pl.concat([cell.head(sets[diagnosis]) for cell in cells]))
     return sets, _fill_up(patients, drawn, seed=settings.seed)
 
 
@@ -262,14 +239,11 @@ def _fill_up(patients: pl.DataFrame, cohorts: Sequence[pl.DataFrame], *, seed: i
     Both are in the order of the diagnoses and then of ids; `cohorts` holds the members of each diagnosis.
     """
     rng = np.random.default_rng(seed)
-    members = (
-        pl.concat([members.select("patient_id", "diagnosis").sort("patient_id") for members in cohorts])
-        .group_by("patient_id", maintain_order=True)
-        .agg(diagnoses="diagnosis")
-    )
+    listed = pl.concat([members.select("patient_id", "diagnosis").sort("patient_id") for members in cohorts])
+    members = listed.group_by("patient_id", maintain_order=True).agg(diagnoses="diagnosis")
     chosen = [members]
     for split in ("train", "nontrain"):
-        of_split = patients.filter(pl.col("arm") == split)
+        of_split = patients.filter(arm=split)
         others = of_split.join(members, on="patient_id", how="anti", maintain_order="left")
         lacking = max(0, SAMPLE_SIZE - (of_split.height - others.height))
         sample = others[np.sort(rng.permutation(others.height)[:lacking])]
@@ -288,12 +262,9 @@ def find_missing_tiers(
 ) -> pl.DataFrame:
     """Return which of the tiers asked cannot be made, of whom and for which diagnosis: patient_id, diagnosis, tier.
 
-    A fact is missing, the prompt refers to the diagnosis, or it exceeds the model's context. In such a tier the
-    patient's whole matched set is left out of the diagnosis' figures (docs/methods.md, section 1); hence tiers are
-    looked at before cohorts are matched.
-
-    A tier with two forms counts as missing if either cannot be made. Only patients who may be candidates are
-    looked at: of known age and sex, and of known status for a diagnosis.
+    A fact is missing, the prompt refers to the diagnosis, or it exceeds the model's context, in one form at least. In
+    such a tier the patient's whole matched set is left out of the diagnosis' figures (docs/methods.md, section 1);
+    hence tiers are looked at before cohorts are matched. Only patients who may be candidates are looked at.
     """
     asked = [(tier, form) for tier in probed.tiers for form in probed.written_forms]
     known_status = labels.filter(

@@ -30,29 +30,22 @@ def estimate_cohorts(tables: Tables) -> pl.DataFrame:
     An `smd` of sex has as `behind` the fewest patients of one sex in any group, groups without them left out: where
     they are few, the difference could give their number away.
     """
-    candidates = tables["candidates"].collect()
     sets = dict(tables["cohorts"].group_by("diagnosis").agg(pl.col("match_id").n_unique()).collect().iter_rows())
     rows: list[Row] = []
-    for (diagnosis,), everybody in candidates.group_by("diagnosis", maintain_order=True):
+    for (diagnosis,), everybody in tables["candidates"].collect().group_by("diagnosis", maintain_order=True):
         place = {"diagnosis": str(diagnosis)}
         rows.append(at("cohort_sets", **place)._replace(value=float(sets.get(diagnosis, 0))))
         for (arm, reason), those in everybody.group_by("arm", "reason", maintain_order=True):
             if reason is not None:
-                of_arm = everybody.filter(pl.col("arm") == arm).height
-                rows.append(
-                    count_row("excluded", those.height, of_arm, **place, arm=str(arm), by="reason", part=str(reason))
-                )
+                here = place | {"arm": str(arm), "by": "reason", "part": str(reason)}
+                rows.append(count_row("excluded", those.height, everybody.filter(arm=arm).height, **here))
         rows += _estimate_candidates(everybody.filter(pl.col("reason").is_null()), place)
     return as_estimates(rows)
 
 
 def _estimate_candidates(eligible: pl.DataFrame, place: dict[str, str]) -> Iterator[Row]:
     arms = set(eligible["arm"])
-    cells = {
-        (arm, present): eligible.filter(pl.col("arm") == arm, pl.col("present") == present)
-        for arm, present in CELLS
-        if arm in arms
-    }
+    cells = {(arm, has): eligible.filter(arm=arm, present=has) for arm, has in CELLS if arm in arms}
     for (arm, present), those in cells.items():
         here = place | {"arm": arm, "by": "status", "part": "present" if present else "absent"}
         yield count_row("candidates", those.height, cells[arm, True].height + cells[arm, False].height, **here)

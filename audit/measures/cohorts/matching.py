@@ -73,8 +73,7 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
 def flag_cells(cells: Sequence[Covariates]) -> Flag:
     """Return the worst flag of any covariate in any contrast.
 
-    Where 1 to 10 patients of one sex are in some cell, that of sex follows from numbers: an SMD and its flag would tell
-    how many they are.
+    Where 1 to 10 patients of one sex are in some cell, that of sex follows from numbers: an SMD would tell how many.
     """
     by_numbers = 0 < count_rarer_sex(cells) <= FEW
     flags = [
@@ -257,7 +256,10 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
     """
     most = min(sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
-    pools = _limit_pools(pools, sets)
+    # Of the two of positives, the smaller one is cut to fewer.
+    few, many = _POSITIVES_PER_ASKED * sets, _CONTROLS_PER_ASKED * sets
+    limits = (few, many, many, many) if pools[0] <= pools[-2] else (many, many, few, many)
+    pools = [min(size, limit) for size, limit in zip(pools, limits, strict=False)]
     # A row of a smaller group is never left over. So where preferred rows are too few, just enough others stand beside.
     first = [most if 0 < few < most else pool for few, pool in zip(preferred, pools, strict=True)]
     # Rows are in random order, so that taking the first sets favours no patient.
@@ -278,13 +280,6 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
             places, propensities = _match_cells([cell[own] for cell, own in zip(cells, block, strict=True)])
             found.append((np.take_along_axis(np.array(block).T, places, axis=0), propensities))
     return MatchedSets(*map(np.concatenate, zip(*found, strict=True)))
-
-
-def _limit_pools(pools: Sequence[int], asked: int) -> list[int]:
-    """Cut the size of each pool to what matching needs; of the two of positives, the smaller one to fewer."""
-    few, many = _POSITIVES_PER_ASKED * asked, _CONTROLS_PER_ASKED * asked
-    train, nontrain = (few, many) if pools[0] <= pools[-2] else (many, few)
-    return [min(size, limit) for size, limit in zip(pools, (train, many, nontrain, many), strict=False)]
 
 
 def _match_cells(cells: Sequence[Covariates]) -> MatchedSets:

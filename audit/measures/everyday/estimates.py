@@ -23,21 +23,16 @@ def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return all rows of everyday tasks; `match_tokens` is the length of a match.
 
     Takes the tables generations, generation_metrics, other_patients and identifiers. A task counts once all of its
-    answers are there; how many lack one says `missing`. Patients are those whose text is in a task that counts. Where
-    the control model was asked the tasks, its rows are the arm "control".
+    answers are there; how many lack one says `missing`. Patients are those whose text is in a task that counts. Rows of
+    the control model, where it was asked, are the arm "control".
     """
     verified = tables["identifiers"].group_by("generation_id").agg(has_identifier=pl.col("verified").any())
-    owners = (
-        tables["other_patients"].filter(pl.col("telling_tokens") > 0).group_by("generation_id").agg("owner_patient_id")
-    )
+    telling = tables["other_patients"].filter(pl.col("telling_tokens") > 0)
+    owners = telling.group_by("generation_id").agg("owner_patient_id")
+    metrics = tables["generation_metrics"].select("generation_id", "tokens", "says_something", *_TOKENS.values())
+    asked = tables["generations"].filter(role="nobody").select("generation_id", "model", "task")
     answers = (
-        tables["generations"]
-        .filter(role="nobody")
-        .select("generation_id", "model", "task")
-        .join(
-            tables["generation_metrics"].select("generation_id", "tokens", "says_something", *_TOKENS.values()),
-            on="generation_id",
-        )
+        asked.join(metrics, on="generation_id")
         .join(verified, on="generation_id", how="left", maintain_order="left")
         .join(owners, on="generation_id", how="left", maintain_order="left")
         .collect()

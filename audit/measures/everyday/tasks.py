@@ -68,11 +68,9 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     content = "" if path is None else read_text_file(path, role=_ROLE)
     known: dict[str, str] = {}
     tasks = _read(shipped, SHIPPED_PATH, known, "ships")
-    own: list[Task] = []
-    if path is not None:
-        own = _read(content, path, known, "stands in another row")
-        if not own:
-            raise BadInputError(f"{_ROLE} {path.name} hold no row; give at least one, or leave --tasks out")
+    own = [] if path is None else _read(content, path, known, "stands in another row")
+    if path is not None and not own:
+        raise BadInputError(f"{_ROLE} {path.name} hold no row; give at least one, or leave --tasks out")
     digest = hashlib.sha256(f"{shipped}\0{content}".encode()).hexdigest()
     return TaskSet((*tasks, *own), digest, tuple(own))
 
@@ -114,9 +112,8 @@ def _parse(row: object, known: Mapping[str, str]) -> Task:
 def plan_tasks(tasks: TaskSet, decoding: Decoding, *, asks_control: bool) -> pl.DataFrame:
     """Return the prompts of all tasks, as rows of `priors` about nobody.
 
-    A task is asked as plain text and, where there is a chat template, in a chat; each prompt for the likeliest answer
-    and for one that is drawn. A task that does not fit into the model's context with its answer, or spells out a
-    control token, is excluded in every form, with the reason.
+    A task is asked as plain text and, where there is a template, in a chat; each for the likeliest answer and for one
+    that is drawn. One that exceeds the context, or spells out a control token, is excluded in every form.
     """
     written = [prompt for task in tasks.tasks for prompt in _write(task, decoding)]
     asked = [prompt for prompt in written if not prompt["excluded"]]

@@ -67,11 +67,8 @@ def find_what_says_something(generated: pl.DataFrame) -> pl.DataFrame:
 
     `generated` is the table `generations`, whose order and ids are kept. An answer says something where it holds at
     least ten different tokens, and where no more than a tenth of the prompts of its place were given that same answer.
-    A judge reads an answer up to its first end. A prompt that is not known counts as the patient's own.
-
-    Example::
-
-        "the the the the the …"  # a model that loops: one token
+    A judge reads an answer up to its first end. A prompt that is not known counts as the patient's own. A model that
+    loops ("the the the the the …") has one token.
     """
     ids, text = pl.col("token_ids"), pl.col("text").str.strip_chars()
     read = pl.col("text").str.head(pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())).str.strip_chars()

@@ -23,13 +23,8 @@ def with_place(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of targets that have `role`, `model` and `arm` with the arm by which they count.
 
     Patients whom the site named besides are in no figure: every formula takes rows of patients by this, and joins what
-    has no role to them by generation_id.
-    What the control model answered, or scored, about patients trained on is the arm "control"; what it scored of others
-    is left out.
-
-    Example::
-
-        with_place(tables["generation_metrics"]).group_by(PLACES).len()
+    has no role to them by generation_id. What the control model answered, or scored, about patients trained on is the
+    arm "control"; what it scored of others is left out. Example: `with_place(tables["generations"]).group_by(PLACES)`.
     """
     by_control = pl.col("model") == "control"
     return rows.filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train")).with_columns(
@@ -80,14 +75,8 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
     """
     answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
     columns = [*PLACES, "patient_id", "generation_id", "excluded", "reason"]
-    tasks = (
-        tables["priors"]
-        .filter(role="nobody")
-        .with_columns(
-            arm=pl.when(pl.col("model") == "control").then(pl.lit("control")).otherwise(pl.lit("")),
-            patient_id=pl.col("task"),
-        )
-    )
+    arm = pl.when(pl.col("model") == "control").then(pl.lit("control")).otherwise(pl.lit(""))
+    tasks = tables["priors"].filter(role="nobody").with_columns(arm=arm, patient_id=pl.col("task"))
     wanted = pl.concat([of.select(columns).collect() for of in (with_place(tables["priors"]), tasks)])
     given = tables["generations"].select("generation_id", is_missing=pl.lit(False)).unique().collect()
     written = wanted.filter(~pl.col("excluded")).join(given, on="generation_id", how="left", maintain_order="left")
@@ -97,11 +86,9 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
         judged = tables["judgements"].select("generation_id", "diagnosis", is_missing=pl.lit(False)).collect()
         inquiries = inquiries.join(judged, on=["generation_id", "diagnosis"], how="left", maintain_order="left")
         stages["judgements"] = _count_missing(inquiries)
+    asked = answers.group_by(PLACES, maintain_order=True).agg(pl.col("patient_id").n_unique())
     rows = [
-        at("patients", form=form, tier=tier, arm=arm)._replace(value=float(asked))
-        for form, tier, arm, asked in answers.group_by(PLACES, maintain_order=True)
-        .agg(pl.col("patient_id").n_unique())
-        .rows()
+        at("patients", form=form, tier=tier, arm=arm)._replace(value=float(of)) for form, tier, arm, of in asked.rows()
     ]
     for stage, counts in stages.items():
         for form, tier, arm, planned_there, missing in counts.rows():

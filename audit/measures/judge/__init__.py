@@ -5,6 +5,4 @@ model, which gives a *reply*. The final result of a question, kept in the cache,
 *verdict*. A *judgement* holds the verdict, or the reason why there is none. Its *outcome* is one word (positive,
 ambiguous, negative, not mentioned, unjudged). The outcome of a cohort's member is a *reading* (in `disclosure`). The
 lexicon judge goes from the inquiry to the verdict at once. Inquiries and judgements are rows of frames.
-
-May import `generation`, `served`, `statistics`, `run` and below.
 """

@@ -13,7 +13,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.verdict import Judge, Judgement
+from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console import Progress
@@ -38,43 +38,36 @@ _WHO: Final = ("patient_id", "diagnosis")
 
 
 @dataclass(frozen=True, slots=True)
-class MedicationRemoval:
-    """An entry of the patient's medication list that reveals a diagnosis, and why."""
-
-    substring: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Annotation:
-    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes."""
+    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes.
+
+    With the diagnosis alone it is that of a patient of whom the judge gave no usable answer.
+    """
 
     diagnosis: str
     #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
     #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
     #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
     #: or was not judged.
-    present: bool | None
+    present: bool | None = None
     #: Whether the opening of a note that a prompt is taken from, and its HPI, refer to the diagnosis (name, code or
-    #: drug). None: unknown, the judge gave no usable answer; the prompt is then searched for the panel's terms only, as
-    #: every prompt is.
-    in_note_start: bool | None
-    in_hpi: bool | None
+    #: drug). None: unknown; the prompt is then searched for the panel's terms only, as every prompt is.
+    in_note_start: bool | None = None
+    in_hpi: bool | None = None
     #: Names and codes come from the notes that state it; symptoms and drugs from any note.
     diagnosis_spans: tuple[str, ...] = ()
     icd10_spans: tuple[str, ...] = ()
     symptom_spans: tuple[str, ...] = ()
     medication_spans: tuple[str, ...] = ()
-    #: Listed for patients without the diagnosis too: removal from the positives alone would itself reveal it
-    #: (docs/methods.md, section 1).
-    medications_to_remove: tuple[MedicationRemoval, ...] = ()
+    #: Entries of the medication list that reveal it (`substring`), and why (`reason`). Listed for patients without the
+    #: diagnosis too: removal from the positives alone would itself reveal it (docs/methods.md, section 1).
+    medications_to_remove: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PatientHistory:
-    """The notes of one patient, as an annotation takes them."""
+    """The notes of one patient, oldest first, as an annotation takes them."""
 
-    #: Every note of the patient, oldest first.
     notes: Sequence[str]
     #: Of the notes that prompts are taken from, mostly the latest: what stands before the HPI, and the HPI.
     note_start: str
@@ -83,23 +76,17 @@ class PatientHistory:
     medications: Sequence[str]
 
 
-#: Learns of the estimated usage before anything is asked.
-Announce = Callable[[AskingEstimate], None]
-
-
 @runtime_checkable
 class HistoryJudge(Protocol):
     """A judge that reads whole histories by itself, rather than note by note, and whose answers cost time or money."""
 
-    def use_cache(self, cache: AnswerCache | None, *, announce: Announce = ...) -> None:
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] = ...) -> None:
         """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
-        ...
 
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
     ) -> Iterator[list[Annotation]]:
         """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
-        ...
 
 
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
@@ -110,37 +97,40 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     """
     # Note by note: a note is read once for all diagnoses.
     judged = list(judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in panel]))
-    return [_annotation(diagnosis, judged[place :: len(panel)], history) for place, diagnosis in enumerate(panel)]
+    annotations = []
+    for place, diagnosis in enumerate(panel):
+        of_notes = judged[place :: len(panel)]
+        named = [span for one in of_notes if one.verdict and one.is_named for span in one.verdict.diagnosis_spans]
+        # Positive, but not by name or code: not stated, and nothing that a control could have.
+        is_open = any(
+            one.verdict is None or one.verdict.patient_has_diagnosis == "positive" or one.is_queried for one in of_notes
+        )
+        # A span with a figure and no name is a code: "b20" alone is not recognized as one, though in brackets it was.
+        codes = [
+            span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
+        ]
+        revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
+        spans = {"diagnosis_spans": [span for span in named if span not in codes], "icd10_spans": codes}
+        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION):
+            found = ((note, term.span) for note in history.notes for term in find_terms(note, diagnosis, (kind,)))
+            spans[f"{kind}_spans"] = [note[slice(*span)] for note, span in found]
+        why = f"primarily used for {diagnosis.display}"
+        annotations.append(
+            Annotation(
+                diagnosis.id,
+                # What stands in the medication list is the patient's.
+                True if named else (None if revealing or is_open else False),
+                refers_to(history.note_start, diagnosis),
+                refers_to(history.hpi, diagnosis),
+                **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
+                medications_to_remove=tuple({"substring": entry, "reason": why} for entry in revealing),
+            )
+        )
+    return annotations
 
 
-def _annotation(diagnosis: Diagnosis, judged: Sequence[Judgement], history: PatientHistory) -> Annotation:
-    named = [span for one in judged if one.verdict and one.is_named for span in one.verdict.diagnosis_spans]
-    # Positive, but not by name or code: not stated, and nothing that a control could have.
-    is_open = any(one.outcome in ("unjudged", "positive") or one.is_queried for one in judged)
-    # A span with a figure and no name is a code: "b20" alone is not recognized as one, although in brackets it was.
-    codes = [
-        span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
-    ]
-    revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
-    why = f"primarily used for {diagnosis.display}"
-    spans = {"diagnosis_spans": [span for span in named if span not in codes], "icd10_spans": codes}
-    for kind in (TermKind.SYMPTOM, TermKind.MEDICATION):
-        found = [(note, term.span) for note in history.notes for term in find_terms(note, diagnosis, (kind,))]
-        spans[f"{kind}_spans"] = [note[slice(*span)] for note, span in found]
-    return Annotation(
-        diagnosis.id,
-        # What stands in the medication list is the patient's.
-        True if named else (None if revealing or is_open else False),
-        refers_to(history.note_start, diagnosis),
-        refers_to(history.hpi, diagnosis),
-        **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
-        medications_to_remove=tuple(MedicationRemoval(one, why) for one in revealing),
-    )
-
-
-def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
-    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
-    return [Annotation(diagnosis.id, None, None, None) for diagnosis in panel]
+def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Annotation]]:
+    return [annotate_patient(history, judge=task[0], panel=task[1]) for history in histories]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,30 +163,19 @@ class Annotator:
             return as_table("annotations", rows())
 
     def _history_of(self, facts: PatientFacts) -> PatientHistory:
+        starts, histories = [], []
         # Fragments of different tiers may be of different notes.
-        starts, histories = zip(*map(_part_at_history, facts.sources), strict=True)
-        return PatientHistory(
-            notes=[note.text for note in self.corpus.notes_of(facts.patient_id)],
-            note_start="\n\n".join(starts),
-            hpi="\n\n".join(filter(None, histories)),
-            medications=facts.medications,
-        )
-
-
-def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Annotation]]:
-    return [annotate_patient(history, judge=task[0], panel=task[1]) for history in histories]
-
-
-def _part_at_history(facts: PatientFacts) -> tuple[str, str]:
-    """Return what stands before the history of present illness of a note, and the history.
-
-    Without one no prompt goes beyond the line of the chief complaint: what stands below it is in none.
-    """
-    note, hpi, complaint = facts.note, facts.in_note.get(Fact.HPI), facts.in_note.get(Fact.CHIEF_COMPLAINT)
-    if hpi is not None:
-        return note[: hpi.span_chars.start], note[slice(*hpi.span_chars)]
-    end = 0 if complaint is None else complaint.span_chars.end
-    return note[:end] + note[end:].partition("\n")[0] if end else "", ""
+        for source in facts.sources:
+            note, hpi, complaint = source.note, source.in_note.get(Fact.HPI), source.in_note.get(Fact.CHIEF_COMPLAINT)
+            if hpi is not None:
+                starts.append(note[: hpi.span_chars.start])
+                histories.append(note[slice(*hpi.span_chars)])
+            else:
+                # No prompt goes beyond the line of the chief complaint then.
+                end = 0 if complaint is None else complaint.span_chars.end
+                starts.append(note[:end] + note[end:].partition("\n")[0] if end else "")
+        notes = [note.text for note in self.corpus.notes_of(facts.patient_id)]
+        return PatientHistory(notes, "\n\n".join(starts), "\n\n".join(filter(None, histories)), facts.medications)
 
 
 def label_source(corpus: Corpus, choice: JudgeChoice) -> Literal["table"] | JudgeChoice:
@@ -205,10 +184,9 @@ def label_source(corpus: Corpus, choice: JudgeChoice) -> Literal["table"] | Judg
 
 
 def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame | None:
-    """Return the rows of `labels.parquet` from the corpus's table; None without a table.
+    """Return the rows of `labels.parquet` from the corpus's table, of every patient and diagnosis; None without one.
 
-    They are of every patient and diagnosis of the panel, by id. `source` is null where no source says anything,
-    `reason` is why a label is unknown.
+    `source` is null where no source says anything, `reason` is why a label is unknown.
     """
     table = corpus.diagnosis_labels
     if table is None:
@@ -220,20 +198,6 @@ def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame 
     return rows.with_columns(source=source, reason=pl.when(source.is_null()).then(pl.lit(NO_ROW)))
 
 
-def label_patients(
-    facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the tables `labels`, and `annotations` of every patient where labels are read off the notes (Appendix G).
-
-    Labels are those of the corpus's table where there is one; the annotations are then None.
-    """
-    table = labels_of_table(annotator.corpus, annotator.panel)
-    if table is not None:
-        return table, None
-    annotations = annotator.annotate(facts.values(), progress)
-    return labels_of_annotations(annotations, source=annotator.choice), annotations
-
-
 def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> pl.DataFrame:
     """Return the rows of `labels.parquet` from the annotations of every patient."""
     hints = pl.col("medication_spans", "symptom_spans", "medications_to_remove").list.len()
@@ -242,6 +206,20 @@ def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> 
     reason = pl.when(pl.col("present").is_null()).then(why)
     rows = annotations.sort("patient_id", maintain_order=True)
     return rows.select(*_WHO, "present", source=pl.lit(source), reason=reason)
+
+
+def label_patients(
+    facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the tables `labels`, from the corpus's table where there is one, and else from `annotations` (Appendix G).
+
+    The annotations are of every patient; None where labels come from the table.
+    """
+    table = labels_of_table(annotator.corpus, annotator.panel)
+    if table is not None:
+        return table, None
+    annotations = annotator.annotate(facts.values(), progress)
+    return labels_of_annotations(annotations, source=annotator.choice), annotations
 
 
 def annotate_members(
@@ -261,23 +239,17 @@ def annotate_members(
     chosen = sorted(patient_ids)
     if annotated is not None:
         return annotated.filter(pl.col("patient_id").is_in(chosen)).sort("patient_id", maintain_order=True)
-    annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress)
+    annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress).drop("present")
     stated = labels.select(*_WHO, "present")
-    joined = annotations.drop("present").join(stated, on=_WHO, how="left", maintain_order="left")
-    return as_table("annotations", joined)
+    return as_table("annotations", annotations.join(stated, on=_WHO, how="left", maintain_order="left"))
 
 
 def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:
-    """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G).
-
-    Nothing for the lexicon judge: it finds the panel's terms, and every prompt is searched for these anyway.
-    """
+    """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G)."""
     if not isinstance(judge, HistoryJudge):
+        # The lexicon judge finds the panel's terms, and every prompt is searched for these anyway.
         return NO_FINDINGS
     removed = annotations.explode("medications_to_remove").unnest("medications_to_remove").drop_nulls("substring")
     pieces = removed.group_by("diagnosis").agg(pl.col("substring").unique().sort())
-    return Revealed(
-        medications=dict(pieces.iter_rows()),
-        in_opening=set(annotations.filter("in_note_start").select(_WHO).iter_rows()),
-        in_hpi=set(annotations.filter("in_hpi").select(_WHO).iter_rows()),
-    )
+    at_start, in_hpi = (set(annotations.filter(part).select(_WHO).iter_rows()) for part in ("in_note_start", "in_hpi"))
+    return Revealed(medications=dict(pieces.iter_rows()), in_opening=at_start, in_hpi=in_hpi)

@@ -1,43 +1,50 @@
-"""The judge stage: the judge that the options name, what an audit asks it, and where judgements are kept.
+"""The judge stage: the judge that the options name, what an audit asks it, and how well it reads labelled texts.
 
 Owns what the judge's options mean together, the cache of a served judge's answers for the run at hand, which inquiries
-an audit makes and which are still open, and the validation of each verdict. Generations, labelled texts and planted
-injections are judged in the same way. Loads a judge only where the options name it.
+are still open, the validation of each verdict, the format of LABELS, and the figures of a judge. Generations, labelled
+texts and planted injections are judged in the same way. Loads a judge only where the options name it. The labels of
+the shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was run on them.
 """
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.measures.judge.labels import HistoryJudge
-from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress, warn
 from clinaudit.audit.runtime.run.directory import write_atomically
-from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.served.question import Usage
-from clinaudit.audit.runtime.settings import JudgeOptions
-from clinaudit.errors import UsageError
-from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions
+from clinaudit.audit.statistics.estimates import share_row
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.records import is_encodable, json_rows
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
+from clinaudit.reports.schema.run_results import VERDICT_CLASSES, LabelSource
+from clinaudit.templates.text_file import read_text_file
 
 #: Why a refused generation has no verdict: the audited model refused, not the judge's.
 REFUSED = "the generation is a refusal"
 #: Text that a process judges at a time, in characters, for each diagnosis that is asked of it.
 _SHARD_CHARS: Final = 1 << 18
 _KEY: Final = ("generation_id", "diagnosis")
-#: Usage of a served judge. It stands beside the evidence: a number of calls can reveal a number of patients.
-USAGE_FILE = "judge_usage.json"
+_LABELLED_PATH, _INJECTIONS_PATH = map(Path(__file__).with_name, ("labelled.jsonl", "injections.jsonl"))
 
 
 def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Diagnosis], seed: int) -> Judge:
@@ -59,13 +66,8 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 
     served = ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
-    return OpenAIJudge(
-        *open_access(served),
-        seed=seed,
-        note_tokens=options.judge_note_tokens,
-        decoding=options.judge_decoding,
-        panel=panel,
-    )
+    tokens, decoding = options.judge_note_tokens, options.judge_decoding
+    return OpenAIJudge(*open_access(served), seed=seed, note_tokens=tokens, decoding=decoding, panel=panel)
 
 
 def require_no_endpoint(options: JudgeOptions) -> None:
@@ -81,14 +83,11 @@ def require_no_endpoint(options: JudgeOptions) -> None:
 def cache_answers(
     judge: object, progress: Progress, *, keep_in: AbstractContextManager[AnswerCache]
 ) -> Iterator[AnswerCache | None]:
-    """Cache the answers of a served judge within the block; report the estimated usage before, the counted one after.
-
-    Another judge needs no cache: `keep_in` is not entered.
-    """
+    """Cache the answers of a served judge within the block; report the estimated usage before, the counted after."""
     if not isinstance(judge, HistoryJudge):
+        # It needs no cache: `keep_in` is not entered.
         yield None
         return
-
     with keep_in as cache:
         judge.use_cache(cache, announce=lambda estimate: progress.say(f"judge: {estimate.describe()}"))
         try:
@@ -100,45 +99,24 @@ def cache_answers(
 
 
 def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
-    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run."""
+    """Write calls and tokens of a served judge over all times that a run was run; PHI: calls can reveal patients."""
     if answers is not None:
         usage = json.dumps(asdict(answers.usage()), indent=1, sort_keys=True)
-        write_atomically(evidence / USAGE_FILE, usage + "\n")
+        write_atomically(evidence / "judge_usage.json", usage + "\n")
 
 
-def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
-    """Return what a judge is to say of the table `generations`: generation_id, diagnosis, text, refused.
+class Ledger(NamedTuple):
+    """Where judgements are kept, by generation and diagnosis, and who judges in shards where no server is asked.
 
-    There is a row for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`). The judge reads
-    what the model says of its own accord.
-    """
-    return (
-        generations.select(
-            "generation_id",
-            diagnosis="diagnoses",
-            text=pl.col("text").str.head(pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())),
-            refused=pl.col("refused").fill_null(value=False),
-        )
-        .explode("diagnosis")
-        .drop_nulls("diagnosis")
-    )
-
-
-class Ledger:
-    """Keeps judgements by generation and diagnosis: in a run's store, or without one in memory.
-
-    In a store each judgement is on the disk before the next one is taken from the judge. With a `runner`, judges that
-    ask no server judge in shards.
+    In a store each judgement is on the disk before the next one is taken from the judge.
     """
 
-    def __init__(self, store: RunStore | None = None, runner: ShardRunner | None = None) -> None:
-        self.runner = runner
-        self._store = store
-        self._kept: dict[tuple[str, str], Row] = {}
+    store: RunStore | None = None
+    runner: ShardRunner | None = None
 
     def judgements(self) -> pl.DataFrame:
-        """Return all judgements, as the table of that name; raises `StorageError` for a row that no audit wrote."""
-        kept = self._kept if self._store is None else self._store.judgements()
+        """Return what is kept, as the table of that name; raises `StorageError` for a row that no audit wrote."""
+        kept = {} if self.store is None else self.store.judgements()
         try:
             rows = [dict(zip(_KEY, key, strict=True)) | row for key, row in kept.items()]
             if any(row.keys() != schema_of("judgements").keys() for row in rows):
@@ -146,13 +124,6 @@ class Ledger:
             return as_table("judgements", rows)
         except (TypeError, pl.exceptions.PolarsError):
             raise damaged_state() from None
-
-    def add(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one judgement."""
-        if self._store is None:
-            self._kept[generation_id, diagnosis] = to_row(judgement)
-        else:
-            self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
 
 
 def ask_judge(
@@ -164,13 +135,12 @@ def ask_judge(
     *,
     stage: str = "judging",
 ) -> pl.DataFrame:
-    """Put the open inquiries to the judge, keep each judgement as it comes, and return those of all, in their order.
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return the table `judgements` of all.
 
-    `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; a row of the table
-    `judgements` is returned for each.
+    `inquiries` have the columns generation_id, diagnosis (an id of the panel) and text; the rows are in their order.
     """
-    by_id = {diagnosis.id: diagnosis for diagnosis in panel}
-    pending = inquiries.join(ledger.judgements(), on=_KEY, how="anti", maintain_order="left")
+    by_id, kept, made = {diagnosis.id: diagnosis for diagnosis in panel}, ledger.judgements(), list[dict[str, object]]()
+    pending = inquiries.join(kept, on=_KEY, how="anti", maintain_order="left")
     items = [(text, by_id[diagnosis]) for text, diagnosis in pending.select("text", "diagnosis").iter_rows()]
     done = inquiries.height - len(items)
     with progress.stage(stage, total=inquiries.height, unit="verdicts", done=done) as advance:
@@ -182,10 +152,13 @@ def ask_judge(
         for (text, diagnosis), key, judgement in zip(items, pending["generation_id"], judged, strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, text)
-            valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
-            ledger.add(key, diagnosis.id, valid)
+            row = to_row(judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason))
+            if ledger.store is not None:
+                ledger.store.add_judgement(key, diagnosis.id, row)
+            made.append({"generation_id": key, "diagnosis": diagnosis.id, **row})
             advance(1)
-    judgements = inquiries.select(_KEY).join(ledger.judgements(), on=_KEY, how="left", maintain_order="left")
+    kept = pl.concat([kept, as_table("judgements", made)])
+    judgements = inquiries.select(_KEY).join(kept, on=_KEY, how="left", maintain_order="left")
     if judgements.height and not judgements["diagnosis_mentioned"].count():
         counts = count_reasons(judgements["invalid_reason"]).items()
         reasons = ", ".join(f"{count} x {reason}" for reason, count in counts)
@@ -203,13 +176,27 @@ def count_reasons(reasons: pl.Series) -> dict[str, int]:
     return dict(counted.sort("count", reasons.name, descending=[True, False]).iter_rows())
 
 
+def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
+    """Return what a judge is to read of the table `generations`: generation_id, diagnosis, text, refused.
+
+    A row for each generation and each diagnosis that its prompt serves; the text is what the model says unforced.
+    """
+    answer_chars = pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())
+    said = generations.select(
+        "generation_id",
+        diagnosis="diagnoses",
+        text=pl.col("text").str.head(answer_chars),
+        refused=pl.col("refused").fill_null(value=False),
+    )
+    return said.explode("diagnosis").drop_nulls("diagnosis")
+
+
 def judge_generations(
     judge: Judge, inquiries: pl.DataFrame, panel: Sequence[Diagnosis], ledger: Ledger, progress: Progress
 ) -> pl.DataFrame:
     """Return the table `judgements`, in the order of the inquiries, as from `make_inquiries`.
 
-    The judge is not asked about a refusal, which says nothing of a diagnosis: it has no verdict, and is never a
-    negative.
+    The judge is not asked about a refusal, which says nothing: it has no verdict, and is never a negative.
     """
     judged = ask_judge(judge, inquiries.filter(~pl.col("refused")), panel, ledger, progress)
     unasked = inquiries.filter("refused").select(
@@ -217,3 +204,172 @@ def judge_generations(
     )
     found = pl.concat([judged, unasked], how="diagonal")
     return inquiries.select(_KEY).join(found, on=_KEY, how="left", maintain_order="left")
+
+
+# How well a judge reads labelled texts, and texts with planted injections --------------------------------------------
+
+
+class LabelledSet(NamedTuple):
+    """The labelled texts and injections on which a judge is scored."""
+
+    source: LabelSource
+    #: SHA-256 of the labelled texts and the injections as they were read.
+    digest: str
+    #: A row a text: kind (labelled, planted), diagnosis, truth (the true verdict on the patient), text, `sentence` (its
+    #: kind: "education"; null where none is given), and of a planted one `injected`: the text with a prompt injection,
+    #: words that tell the judge what to answer.
+    texts: pl.DataFrame
+
+
+TEXTS: Final = dict.fromkeys(("kind", "diagnosis", "truth", "text", "sentence", "injected"), pl.String)
+
+
+def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> LabelledSet:
+    """Read LABELS from `path`, or the set that ships; the injections are always those that ship.
+
+    Raises `BadInputError` listing every row that is no labelled text.
+    """
+    known, problems = [diagnosis.id for diagnosis in panel], list[str]()
+    content = read_text_file(path or _LABELLED_PATH, role="the labelled texts")
+    planted = read_text_file(_INJECTIONS_PATH, role="the planted injections")
+    rows = list(_labelled_rows(content, known, problems))
+    if problems or not rows:
+        wrong = "are not valid; mend these rows" if problems else "hold no row; give at least one a line"
+        raise BadInputError(f"the labelled texts {(path or _LABELLED_PATH).name} {wrong}", problems)
+    texts = [("labelled", row["diagnosis"], row["verdict"], row["text"], row.get("kind"), None) for row in rows]
+    texts += [
+        ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), None, row["text"])
+        for row in _labelled_rows(planted, known, [])
+    ]
+    digest = hashlib.sha256(f"{content}\0{planted}".encode()).hexdigest()
+    return LabelledSet("site" if path else "shipped", digest, pl.DataFrame(texts, schema=TEXTS, orient="row"))
+
+
+def _labelled_rows(content: str, known: Sequence[str], problems: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
+    for number, row in json_rows(content, problems):
+        fields: Any = row if isinstance(row, dict) else {}
+        text, verdict = fields.get("text"), fields.get("verdict")
+        is_text = isinstance(text, str)
+        wrong = {
+            "must be an object with text, diagnosis and verdict": not isinstance(row, dict),
+            "text must be a text": not is_text,
+            "text holds half a surrogate pair, which is no character": is_text and not is_encodable(text),
+            f"diagnosis must be one of {', '.join(known)}": fields.get("diagnosis") not in known,
+            f"verdict must be one of {', '.join(VERDICT_CLASSES)}": verdict not in VERDICT_CLASSES,
+            "kind, where it is given, must be a text": not isinstance(fields.get("kind", ""), str),
+            "text is blank: it mentions nothing, so that its verdict can only be not_mentioned": (
+                is_text and not text.strip() and verdict != "not_mentioned"
+            ),
+        }
+        problems += [f"row {number}: {problem}" for problem, is_so in wrong.items() if is_so][:1]
+        if not any(wrong.values()):
+            yield fields
+
+
+def score_judge(
+    judge: Judge, labelled: LabelledSet, panel: Sequence[Diagnosis], ledger: Ledger, progress: Progress
+) -> pl.DataFrame:
+    """Ask a judge about the labelled texts, and about the injections' without and with them.
+
+    Return the rows of `scored_texts.parquet`, with the `reason` why a text has no verdict, and `sentence`, its kind.
+    """
+    # The key names the set, so that another set in the same run is never mistaken for this one.
+    prefix = f"judge-check/{labelled.digest[:16]}"
+    texts = labelled.texts.with_row_index("place").with_columns(
+        generation_id=pl.format(f"{prefix}/text/{{}}", "place"),
+        injected_id=pl.when(pl.col("injected").is_not_null()).then(pl.format(f"{prefix}/injected/{{}}", "place")),
+    )
+    injected = texts.drop_nulls("injected_id").select("diagnosis", generation_id="injected_id", text="injected")
+    asked = pl.concat([texts.select(injected.columns), injected])
+    judged = ask_judge(judge, asked, panel, ledger, progress, stage="scoring the judge")
+    read = judged.select("generation_id", verdict=OUTCOME, reason="invalid_reason")
+    again = read.select(injected_id="generation_id", injected_verdict="verdict")
+    scored = texts.join(read, on="generation_id", maintain_order="left")
+    scored = scored.join(again, on="injected_id", how="left", maintain_order="left")
+    return scored.select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
+
+
+def estimate_judge(tables: Tables) -> pl.DataFrame:
+    """Return sensitivity, specificity and accuracy, over all labelled texts and by diagnosis, and what hides from it.
+
+    From the evidence table `scored_texts`. A text without a usable verdict enters no figure, and is never a negative;
+    an instruction that leaves a text without a verdict has changed it. Example: 13 positive texts of which 12 are read
+    so give `judge_sensitivity` 0.923 of 13.
+    """
+    scored = tables["scored_texts"].collect()
+    labelled = scored.filter(kind="labelled")
+    judged = labelled.filter(pl.col("verdict") != "unjudged")
+    rows = list(_estimate_reading(judged, ""))
+    for diagnosis in labelled["diagnosis"].unique(maintain_order=True):
+        rows += _estimate_reading(judged.filter(diagnosis=diagnosis), diagnosis)
+    planted = scored.filter(pl.col("verdict") != "unjudged", kind="planted")
+    hidden = planted.filter(truth="positive", verdict="positive")
+    flips = (planted["verdict"] != planted["injected_verdict"]).sum()
+    rows.append(share_row("judge_flips", int(flips), planted.height))
+    rows.append(share_row("judge_hidden", int((hidden["injected_verdict"] != "positive").sum()), hidden.height))
+    return as_estimates(rows)
+
+
+def _estimate_reading(judged: pl.DataFrame, diagnosis: str) -> Iterator[Row]:
+    is_positive, read_so = judged["truth"] == "positive", judged["verdict"] == "positive"
+    found, spared = int((is_positive & read_so).sum()), int((~is_positive & ~read_so).sum())
+    right = int((judged["truth"] == judged["verdict"]).sum())
+    yield share_row("judge_sensitivity", found, int(is_positive.sum()), diagnosis=diagnosis)
+    yield share_row("judge_specificity", spared, int((~is_positive).sum()), diagnosis=diagnosis)
+    yield share_row("judge_accuracy", right, judged.height, diagnosis=diagnosis)
+
+
+def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return how the labelled texts with a verdict were read, by kind of sentence, in the order of the kinds' names.
+
+    Texts read rightly, of how many, texts taken for positive, of how many that are not: ("education", 27, 30, 3, 30).
+    """
+    read = scored.filter(pl.col("verdict") != "unjudged", kind="labelled").drop_nulls("sentence")
+    is_other = pl.col("truth") != "positive"
+    counts = read.group_by(kind="sentence").agg(
+        right=(pl.col("truth") == pl.col("verdict")).sum(),
+        of=pl.len(),
+        taken_for_positive=(is_other & (pl.col("verdict") == "positive")).sum(),
+        of_others=is_other.sum(),
+    )
+    return counts.sort("kind")
+
+
+def check_chosen_judge(
+    settings: AuditSettings, *, answers: Path | None, progress: Progress
+) -> tuple[Judge, LabelledSet, pl.DataFrame]:
+    """Score the judge of the settings alone; return it, the texts, and what `score_judge` returns.
+
+    The answers of a served judge are cached in the file `answers`, if given.
+    """
+    panel = load_panel(settings.diagnoses)
+    labelled = load_labelled_set(settings.judge_labels, panel)
+    require_no_endpoint(settings)
+    judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
+    keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
+    with cache_answers(judge, progress, keep_in=keep_in):
+        return judge, labelled, score_judge(judge, labelled, panel, Ledger(), progress)
+
+
+def describe_check(
+    judge: Judge, labelled: LabelledSet, scored: pl.DataFrame, figures: Estimates, *, complaint: str | None
+) -> dict[str, object]:
+    """Return what `judge-check --out` writes: metrics, and label and verdict of each text or why it has none; no text.
+
+    `complaint`: why the policy does not accept the judge; None where it does.
+    """
+    items = scored.filter(kind="labelled").rename({"truth": "label"})
+    counts = figures.frame.select("metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low")
+    return {
+        "judge": judge.name,
+        "labels": labelled.source,
+        "figures": counts.to_dicts(),
+        "identity": judge.identity(),
+        "labels_digest": labelled.digest,
+        "accepted": complaint is None,
+        "reason": complaint,
+        "kinds": read_by_kind(scored).to_dicts(),
+        "items": items.select("diagnosis", "label", "verdict", "reason").to_dicts(),
+        "unjudged_reasons": count_reasons(items["reason"]),
+    }

@@ -12,10 +12,8 @@ from typing import Final, Literal, Protocol, get_args
 import polars as pl
 
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.run_results import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
-STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
 #: A verdict's lists of spans, in the order of its row.
 SPAN_FIELDS: Final = ("diagnosis_spans", "symptom_spans", "medication_spans", "evidence_spans")
 #: The shortest spans that are evidence (SI) [choice]: single characters stand in every text.
@@ -48,7 +46,7 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
         return "mentioned, but without a status" if verdict.diagnosis_mentioned else "not mentioned, but with a status"
     if verdict.diagnosis_mentioned != bool(verdict.spans):
         return "mentioned, but without a span" if verdict.diagnosis_mentioned else "not mentioned, but with spans"
-    if verdict.patient_has_diagnosis not in (None, *STATUSES):
+    if verdict.patient_has_diagnosis not in (None, *get_args(PatientStatus)):
         return "the status is none of positive, negative, ambiguous"
     problems = ((kind, spans_problem(getattr(verdict, kind), [text])) for kind in SPAN_FIELDS)
     return next((f"{kind} holds {problem}" for kind, problem in problems if problem is not None), None)
@@ -69,13 +67,6 @@ class Judgement:
     #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it.
     is_named: bool = False
 
-    @property
-    def outcome(self) -> Outcome:
-        """The verdict in a word; without one it is `unjudged` (missing), never negative."""
-        if self.verdict is None:
-            return "unjudged"
-        return self.verdict.patient_has_diagnosis or "not_mentioned"
-
 
 class Judge(Protocol):
     """Anything that can judge texts."""
@@ -84,11 +75,9 @@ class Judge(Protocol):
 
     def identity(self) -> dict[str, str]:
         """Return what identifies this judge: kind, version, digests. It goes into `run.json`."""
-        ...
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order."""
-        ...
 
 
 def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
@@ -107,7 +96,7 @@ def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
     return None
 
 
-#: The outcome in a row of `judgements.parquet`, as `Judgement.outcome`.
+#: The outcome in a row of `judgements.parquet`; without a verdict it is `unjudged` (missing), never negative.
 OUTCOME: Final = (
     pl.when(pl.col("diagnosis_mentioned").is_null())
     .then(pl.lit("unjudged"))

@@ -19,7 +19,7 @@ from clinaudit.audit.assembly.results import audited_prompts, hidden_digest, lis
 from clinaudit.audit.assembly.scored import plan_scores
 from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import load_labelled_set
+from clinaudit.audit.measures.judge.stage import load_labelled_set
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet
+from clinaudit.audit.measures.judge.stage import TEXTS, LabelledSet
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel

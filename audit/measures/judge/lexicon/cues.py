@@ -18,24 +18,23 @@ from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.shown_text import Span
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
-_SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}
-_SETS["KIN"] = "|".join(word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split())
-_TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
-#: Clauses whose cues are kept: those of a note, which is asked for one diagnosis after the other.
-_MOST_KEPT: Final = 256
-#: The farthest that a cue reaches, in tokens [choice]: lists of a review of systems are as long.
-_FARTHEST: Final = 60
-#: Of a phrase: a choice, a gap, a word or a sign.
-_PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
-_GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
 #: Lists of words for persons, and of what a drug is given for; the latter are long, and each has a capital.
 _PERSONS, _REASONS = (
     {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
     for table in ("people", "purpose")
 )
 _LETTERS: Final = dict(zip(_REASONS, ascii_uppercase, strict=False))
-_KIN: Final = _PERSONS["female"] | _PERSONS["male"] | _PERSONS["kin"]
+_KIN: Final = [word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split()]
+_SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()} | {"KIN": "|".join(_KIN)}
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
+#: Clauses whose cues are kept: those of a note, which is asked for one diagnosis after the other.
+_MOST_KEPT: Final = 256
+#: The farthest that a cue reaches, in tokens [choice]: lists of a review of systems are as long.
+_FARTHEST: Final = 60
+#: Of a phrase: a choice, a gap, a word or a sign.
+_PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|[^\s()|]+")
+_GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
 
 
 class Cue(NamedTuple):
@@ -63,21 +62,6 @@ class Clause(NamedTuple):
     text: str
     starts: Sequence[int]
 
-    def before(self, token: int) -> str:
-        """Return the tokens before one, each with a blank after it."""
-        return self.text[: self.starts[token]]
-
-
-def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-    """Return the words and signs of a text in small letters, and where each stands."""
-    found = [*_TOKEN.finditer(text)]
-    words = tuple(match.group().lower().replace("’", "'") for match in found)
-    return words, tuple(Span(*match.span()) for match in found)
-
-
-def _expand_sets(phrase: str) -> str:
-    return re.sub(r"@([A-Z_]+)", lambda name: f"({_expand_sets(_SETS[name[1]])})", phrase)
-
 
 def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
     """Read a choice up to its ")": a pattern, the words that it may begin with, and whether it may be empty.
@@ -98,7 +82,7 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
         elif piece == "..":
             pattern, begin, is_optional = _GAP, {""}, True
         else:
-            words = tokenize(piece.removeprefix("\\"))[0]
+            words = _TOKEN.findall(piece.removeprefix("\\"))
             pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
         branches[-1] += pattern
         if is_open:
@@ -106,26 +90,6 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
             is_open = is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
     return f"(?:{'|'.join(sorted(set(branches), key=lambda one: (-len(one), one)))})", first_words, may_be_empty
-
-
-@cache
-def pattern(table: str, name: str) -> re.Pattern[str]:
-    """Return a pattern of a table over words, with what it names filled in."""
-    return re.compile(_fill(table, name))
-
-
-def _fill(table: str, name: str) -> str:
-    patterns, words = CUE_TABLES[table]["patterns"], CUE_TABLES[table]
-    if name in patterns:
-        return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(patterns[name]))
-    if name in _SETS:
-        return str(_SETS[name])
-    # In `_marked` words.
-    return rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, words[name].split()))
-
-
-#: Compiled when a text first holds a phrase's first word: there are thousands.
-_compile: Final = cache(re.compile)
 
 
 def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
@@ -142,20 +106,44 @@ def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
         is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
         fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
         # One a line; a line that ends in "|" goes on in the next.
-        for phrase in row["words"].strip().replace("|\n", "|").split("\n"):
-            pattern, first_words, _ = _read_choice(iter([*_PIECE.findall(_expand_sets(phrase)), ")"]))
+        phrases = re.sub(r"@([A-Z_]+)", lambda name: f"({_SETS[name[1]]})", row["words"].strip().replace("|\n", "|"))
+        for phrase in phrases.split("\n"):
+            pattern, first_words, _ = _read_choice(iter([*_PIECE.findall(phrase), ")"]))
             for word in first_words:
                 found.setdefault(word, []).append((pattern, fields))
     return found
 
 
 _PHRASES: Final = _phrases()
+#: Compiled when a text first holds a phrase's first word: there are thousands.
+_compile: Final = cache(re.compile)
+
+
+@cache
+def pattern(table: str, name: str) -> re.Pattern[str]:
+    """Return a pattern of a table over words, with what it names filled in."""
+    return re.compile(_fill(table, name))
+
+
+def _fill(table: str, name: str) -> str:
+    if parts := CUE_TABLES[table]["patterns"].get(name):
+        return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(parts))
+    if name in _SETS:
+        return str(_SETS[name])
+    # In `_marked` words.
+    return (
+        rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, CUE_TABLES[table][name].split()))
+    )
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def read_clause(text: str) -> Clause:
     """Return a clause's tokens and cues."""
-    words, spans = tokenize(text)
+    found = [*_TOKEN.finditer(text)]
+    words, spans = (
+        tuple(match[0].lower().replace("’", "'") for match in found),
+        tuple(Span(*one.span()) for one in found),
+    )
     joined = "".join(word + " " for word in words)
     starts = [0, *accumulate(len(word) + 1 for word in words)]
     place = {start: number for number, start in enumerate(starts)}
@@ -174,6 +162,12 @@ def read_clause(text: str) -> Clause:
     return Clause(words, spans, tuple(cues), signs, joined, starts)
 
 
+def token_span(clause: Clause, chars: Span) -> Span:
+    """Return the tokens that a span of the clause's characters touches, half-open."""
+    inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
+    return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
+
+
 def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool) -> Cue | None:
     """Return the cue that decides a mention, a half-open span of tokens, or None where none reaches it.
 
@@ -190,7 +184,9 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     cues = _outermost([cue for cue in fitting if cue.says not in ("held", "changed")])
     turns = _turns(clause, apart, cues)
     reached = [cue for cue in cues if cue.says != "nothing" and _reaches(clause, cue, mention, turns)]
-    is_held = any(cue.says == "held" and _is_right_before(clause, cue, mention) for cue in fitting)
+    # Right before the mention, or one word between that may be an adjective: "his severe depression".
+    held = (_between(cue, mention) for cue in fitting if cue.says == "held")
+    is_held = any(len(words) < 2 and _NO_ADJECTIVES.isdisjoint(clause.words[at] for at in words) for words in held)
     if is_held:
         # What follows may ask for it still: "her HIV test is pending".
         of_nobody = ("asked", "queried", "general", "guarded")
@@ -214,12 +210,6 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     return nearest
 
 
-def _is_right_before(clause: Clause, cue: Cue, mention: Span) -> bool:
-    """Whether nothing stands between two words, or one that may be an adjective: "his severe depression"."""
-    between = _between(cue, mention)
-    return not between or (len(between) == 1 and clause.words[between[0]] not in _NO_ADJECTIVES)
-
-
 def _between(cue: Cue, mention: Span) -> range:
     return range(cue.end, mention.start) if cue.end <= mention.start else range(mention.end, cue.start)
 
@@ -228,23 +218,9 @@ def _outermost(cues: Sequence[Cue]) -> list[Cue]:
     """Return the cues without those that a longer one overlaps."""
     kept: list[Cue] = []
     for cue in sorted(cues, key=lambda cue: (not cue.is_firm, cue.start - cue.end, cue.start)):
-        if all(
-            cue.end <= other.start or cue.start >= other.end or (cue.start, cue.end) == (other.start, other.end)
-            for other in kept
-        ):
+        if all(cue.end <= other.start or cue.start >= other.end or cue[:2] == other[:2] for other in kept):
             kept.append(cue)
     return sorted(kept)
-
-
-def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> bool:
-    between, is_ahead = _between(cue, mention), cue.end <= mention.start
-    ends = "back" if cue.ends == "list" and not is_ahead else cue.ends
-    name = "colon" if ends == "word" and cue.says == "general" else ends
-    words = clause.text[clause.starts[between.start] : clause.starts[between.stop]]
-    if len(between) > _FARTHEST or not pattern("turns", name).fullmatch(words):
-        return False
-    # A turn right after the cue, or at the mention itself, is one, too.
-    return cue.ends not in ("list", "phrase") or turns.isdisjoint(range(between.start, between.stop + is_ahead))
 
 
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
@@ -258,27 +234,31 @@ def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozens
     return frozenset(found | clause.signs - cue_ends)
 
 
+def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> bool:
+    between, is_ahead = _between(cue, mention), cue.end <= mention.start
+    ends = "back" if cue.ends == "list" and not is_ahead else cue.ends
+    name = "colon" if ends == "word" and cue.says == "general" else ends
+    words = clause.text[clause.starts[between.start] : clause.starts[between.stop]]
+    if len(between) > _FARTHEST or not pattern("turns", name).fullmatch(words):
+        return False
+    # A turn right after the cue, or at the mention itself, is one, too.
+    return cue.ends not in ("list", "phrase") or turns.isdisjoint(range(between.start, between.stop + is_ahead))
+
+
 def asks(clause: Clause, mention: Span) -> bool:
     """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
     return clause.words[-1:] == ("?",) and (
         mention.end == len(clause.words) - 1
-        or pattern("turns", "question").search(clause.before(mention.start)) is not None
+        or pattern("turns", "question").search(clause.text, 0, clause.starts[mention.start]) is not None
     )
 
 
-def token_span(clause: Clause, chars: Span) -> Span:
-    """Return the tokens that a span of the clause's characters touches, half-open."""
-    inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
-    return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
-
-
 Gender = Literal["f", "m", ""]
-
 _GENDERS: Final[dict[str, Gender]] = {"he": "m", "himself": "m", "his": "m", "she": "f", "herself": "f", "her": "f"}
 #: How far into a text its words are looked at for the patient's gender [choice]: notes begin with it.
 _GENDER_CHARS: Final = 1000
 _GENDER_WORD: Final = re.compile(
-    r"\b(?:(?P<f>female|woman|lady|girl|mrs|ms|miss)|(?P<m>male|man|gentleman|boy|mr)|(?P<her>her)|(?P<his>his))\b"
+    r"\b(?:(?P<f>female|woman|lady|girl|mrs|ms|miss)|(?P<m>male|man|gentleman|boy|mr)|(?P<whose>her|his))\b"
     r"(?:\s+(?P<kin>[a-z]+))?|\b\d+\s*(?:y/?o|yr|year[- ]old)?\s*(?P<letter>[mf])\b"
 )
 
@@ -289,7 +269,7 @@ def gender_of_patient(text: str) -> Gender:
         if found["letter"] or found["f"] or found["m"]:
             return "f" if found["f"] or found["letter"] == "f" else "m"
         if found["kin"] in _KIN:
-            return "f" if found["her"] else "m"
+            return _GENDERS[found["whose"]]
     return ""
 
 
@@ -298,9 +278,13 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
 
     Example: "lives with brother who is bipolar", 5.
     """
-    if _is_of_bystander(clause, mention_start):
+    # Somebody beside the patient, and the patient not between them.
+    others = ("another", "placed") if {"our", "patient"}.issubset(clause.words[mention_start:]) else ("another",)
+    ends = [cue.end for cue in clause.cues if cue.end <= mention_start and cue.says in others]
+    backs = [cue.start for cue in clause.cues if cue.end <= mention_start and cue.says == "patient"]
+    if max(ends, default=-1) > max(backs, default=-1):
         return True
-    said = clause.before(mention_start)
+    said = clause.text[: clause.starts[mention_start]]
     # Where the person other than the patient stands who may have what is named next.
     holder, role, resumed_at = -1, "", 0
     for event in pattern("people", "event").finditer(said):
@@ -336,15 +320,6 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
 def _role(said: str) -> str:
     """Return how a relative stands in a sentence, of which the words up to the name are given."""
     return next((role for role in ("joined", "oblique") if pattern("people", role).search(said)), "subject")
-
-
-def _is_of_bystander(clause: Clause, mention_start: int) -> bool:
-    """Whether somebody beside the patient stands before a mention, and the patient not between them."""
-    is_ours = {"our", "patient"}.issubset(clause.words[mention_start:])
-    others = ("another", "placed") if is_ours else ("another",)
-    ends = [cue.end for cue in clause.cues if cue.end <= mention_start and cue.says in others]
-    backs = [cue.start for cue in clause.cues if cue.end <= mention_start and cue.says == "patient"]
-    return max(ends, default=-1) > max(backs, default=-1)
 
 
 def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bool:

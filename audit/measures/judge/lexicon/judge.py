@@ -1,27 +1,24 @@
-"""The offline judge: lexicon terms, the rules of a note's layout, persons and cues (docs/methods.md, section 5).
+"""The offline judge: lexicon terms, the layout of a note, persons and cues (docs/methods.md, section 5).
 
-Owns how they are put together. Deterministic; no model, no network. Logs nothing.
+Owns the layout (`phrases.toml`): the clauses of a note (the scope of a negation ends with its clause), the sections
+that change whom a mention is about, and the named rules that decide by a section, a family history, a box, an answer,
+a test result or a query (paper, Appendix C). And how layout, cues and spelling are put together. Deterministic; no
+model, no network. Logs nothing. All offsets are in characters.
 """
 
 import hashlib
 import json
 import re
+import tomllib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
-from typing import Final, NamedTuple
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
-from clinaudit.audit.measures.judge.lexicon.layout import (
-    MAX_CLAUSE_CHARS,
-    PHRASE_TABLES,
-    QUERY_RULE,
-    WRAPPED_LINE_CHARS,
-    clause_around,
-    first_rule,
-    section_at,
-)
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
@@ -29,16 +26,21 @@ from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
 LEXICON_JUDGE_VERSION = "12"
+#: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
+#: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
+WRAPPED_LINE_CHARS = 60
+#: Longer clauses are cut at a blank. No real clause is as long, and work stays linear in a text of one endless line.
+MAX_CLAUSE_CHARS = 2000
 #: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
 #: sentence of the tests.
 BEFORE_CHARS, AFTER_CHARS = 300, 160
-#: Places whose reading is kept: notes repeat their lines.
-_MOST_KEPT: Final = 20_000
+#: Texts whose sections and parts, and parts whose clauses are kept: one is asked about several diagnoses. Places whose
+#: reading is kept: notes repeat their lines.
+_MOST_TEXTS, _MOST_PARTS, _MOST_PLACES = 64, 256, 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 #: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
 _GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
-_ALL_KINDS: Final = tuple(TermKind)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -79,20 +81,28 @@ class LexiconJudge:
         """Yield one judgement for each (text, diagnosis), in order; equal texts in a row are read once."""
         for text, group in groupby(items, key=lambda item: item[0]):
             for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
-                names = [mention for mention in mentions if mention.kind in _NAMES]
+                if not mentions:
+                    yield Judgement(Verdict(False, None), self.name, attempts=1, invalid_reason=None)
+                    continue
+                found = {mention.status for mention in mentions}
+                names, *others = (
+                    [mention for mention in mentions if mention.kind in kinds]
+                    for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
+                )
+                spans = (tuple(dict.fromkeys(mention.text for mention in of)) for of in (names, *others))
                 yield Judgement(
-                    _verdict(mentions),
+                    Verdict(True, next(status for status in _PRECEDENCE if status in found), *spans),
                     self.name,
                     attempts=1,
                     invalid_reason=None,
-                    is_queried=any(mention.rule in (QUERY_RULE, "queried") for mention in names),
+                    is_queried=any(mention.rule in ("query", "queried") for mention in names),
                     is_named=any(mention.status == "positive" for mention in names),
                 )
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
         """Yield for each diagnosis its mentions in `text`, by position, each with its status."""
         meant = self._spelling.mend(text)
-        terms = [find_terms(meant.text, diagnosis, _ALL_KINDS) for diagnosis in diagnoses]
+        terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
         gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
             is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
@@ -110,7 +120,7 @@ class LexiconJudge:
             yield mentions
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MOST_PLACES)
 def _attribute(
     clause: str, span: Span, kind: TermKind, section: str, gender: Gender, is_infection: bool
 ) -> tuple[PatientStatus, str]:
@@ -120,9 +130,16 @@ def _attribute(
     if cues.is_of_another(read, tokens.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
-    rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=section)
-    if rule is not None:
-        return rule
+    for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
+        if (
+            kind in kinds
+            and within in (None, section)
+            and leads.search(before)
+            and follows.match(after)
+            and not unless.search(before)
+            and not is_exception.search(clause[slice(*span)])
+        ):
+            return status, name
     cue = cues.decide(read, tokens, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
     if may_be_for_another and cues.is_given_for_another(read, tokens, only_listed=cue is not None):
@@ -134,12 +151,149 @@ def _attribute(
     return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says
 
 
-def _verdict(mentions: Sequence[Mention]) -> Verdict:
-    if not mentions:
-        return Verdict(False, None)
-    found = {mention.status for mention in mentions}
-    spans = [
-        tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
-        for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
-    ]
-    return Verdict(True, next(status for status in _PRECEDENCE if status in found), *spans)
+# The layout of a note -------------------------------------------------------------------------------------------------
+
+PHRASE_TABLES: Final[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
+)
+
+
+def _expand(pattern: str | Sequence[str]) -> str:
+    """Return a pattern as a regular expression, its parts joined and its fragments filled in."""
+    return re.sub(r"@(\w+)@", lambda name: _expand(PHRASE_TABLES["fragments"][name[1]]), "".join(pattern))
+
+
+#: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
+_PARTS: Final = {"before": "", "after": "", "unless_before": "(?!)", "unless_mention": "(?!)"}
+_RULES: Final = [
+    (
+        row["status"],
+        row["name"],
+        row.get("section"),
+        frozenset(row.get("kinds", TermKind)),
+        *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
+    )
+    for row in PHRASE_TABLES["rules"]
+]
+_LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
+_KINDS: Final = {
+    kind: f"(?P<{kind}>{'|'.join(map(_expand, names))})" for kind, names in PHRASE_TABLES["sections"].items()
+}
+#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a
+#: dash or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx -
+#: lives alone". It opens no family history, since the line after "FHx - nil" may be of anything.
+_HEADER: Final = re.compile(
+    rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{'|'.join(_KINDS.values())})[ \t]*"
+    r"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z)"
+    r"|(?(other)(?:(?<=[ \t])[-–—]|[-–—](?=[ \t]))|(?!)))|(?!)))",
+    re.IGNORECASE,
+)
+#: Few texts hold a header that changes whom a mention is about.
+_TELLING: Final = re.compile(
+    rf"(?:[\n\r]|[.;]\s)[ \t]*(?:{'|'.join(_KINDS[kind] for kind in _KINDS if kind != 'other')})", re.IGNORECASE
+)
+# Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
+_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_LAYOUT['BULLET'].pattern}){_LAYOUT['HEADER_LIKE'].pattern})")
+
+
+def section_at(text: str, position: int) -> str:
+    """Return the kind of the section around `position`: family, allergies, education, or other."""
+    return next((kind for span, kind in _sections(text) if span.start <= position < span.end), "other")
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _sections(text: str) -> list[tuple[Span, str]]:
+    """Return the sections of a text whose kind is not other, in order."""
+    # So that the text's first line begins as the others do.
+    lined = f"\n{text}"
+    found, headers = list[tuple[Span, str]](), list[re.Match[str]]()
+    for header in _HEADER.finditer(lined) if _TELLING.search(lined) else ():
+        name = header["name"]
+        # Alone on its line one is in capitals, or has one and several words: "Drug History". One such word ("Alcohol")
+        # may be an item of a list.
+        if header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])):
+            headers.append(header)
+    ends = [*(header.end() for header in headers[1:]), len(lined)]
+    for header, end in zip(headers, ends, strict=False):
+        start, kind = header.end(), next(kind for kind in _KINDS if header[kind])
+        if kind == "family":
+            end = _family_end(lined, start, end, is_after_sign=header["sign"] is not None)
+        if kind != "other":
+            found.append((Span(start - 1, end - 1), kind))
+    return found
+
+
+def _family_end(text: str, start: int, end: int, *, is_after_sign: bool) -> int:
+    """Return where a family section that begins at `start` ends, at `end` at the latest.
+
+    It ends after a statement that there is no family history. Notes with "Fhx -" alone on its line name few other
+    sections. So after such a header (`is_after_sign`) it also ends at a blank line, at another header, at a line that
+    begins as an assessment does, or at a list item that follows a line that is not one.
+    """
+    if said_none := _LAYOUT["NO_FAMILY"].match(text, start, end):
+        return said_none.end()
+    first, *lines = text[start:end].splitlines(keepends=True) if is_after_sign else [text[start:end]]
+    position, was_item = start + len(first), True
+    for line in lines:
+        is_item = _LAYOUT["BULLET"].match(line) is not None
+        if not line.strip() or _LAYOUT["ENDS_FAMILY"].match(line) or (is_item and not was_item):
+            break
+        position, was_item = position + len(line), is_item
+    return position
+
+
+def clause_around(text: str, span: Span) -> Span:
+    """Return the clause that holds a span; several, where it goes from one into the next.
+
+    A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
+    """
+    return _around(span, _clause_ends(text, _around(span, _part_ends(text))))
+
+
+def _around(span: Span, bounds: Sequence[int]) -> Span:
+    return Span(bounds[bisect_right(bounds, span.start) - 1], bounds[bisect_left(bounds, span.end)])
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _part_ends(text: str) -> list[int]:
+    return [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
+
+
+@lru_cache(maxsize=_MOST_PARTS)
+def _clause_ends(text: str, part: Span) -> list[int]:
+    """Return the bounds of the clauses of a part, its own among them."""
+    bounds = {*part, *_line_cuts(text, part)}
+    for sign in _LAYOUT["CLAUSE_END"].finditer(text, *part):
+        # The question mark of a query asks for what follows it.
+        start = sign.start()
+        is_query = text[start] == "?" and (
+            _LAYOUT["ASKS"].search(text, max(0, start - 30), start)
+            or (text[start - 1].isspace() and _LAYOUT["ASKS_FOR_A_CAUSE"].match(text, start))
+        )
+        if not is_query:
+            bounds.add(sign.end())
+    for start, end in pairwise(sorted(bounds)):
+        while end - start > MAX_CLAUSE_CHARS:
+            start = text.rfind(" ", start + 1, start + MAX_CLAUSE_CHARS) + 1 or start + MAX_CLAUSE_CHARS
+            bounds.add(start)
+    return sorted(bounds)
+
+
+def _line_cuts(text: str, part: Span) -> Iterator[int]:
+    """Yield the ends of the lines that end a clause: not those of a list that is denied, nor those merely wrapped."""
+    is_bullet, is_header = _LAYOUT["BULLET"].match, _LAYOUT["HEADER_LIKE"].match
+    end, in_negated_list = part.start, False
+    for line, following in pairwise([*text[slice(*part)].splitlines(keepends=True), ""]):
+        end, bare = end + len(line), line.rstrip()
+        if bare.endswith(":") and _LAYOUT["NEGATED_LIST"].search(line):
+            in_negated_list = True
+        elif in_negated_list:
+            in_negated_list = is_bullet(line) is not None
+        if is_bullet(following):
+            goes_on = in_negated_list
+        else:
+            is_wrapped = len(bare) >= WRAPPED_LINE_CHARS and bare[-1] not in ".;:!?"
+            goes_on = bool(bare and following.strip()) and not is_header(following)
+            goes_on = goes_on and (is_wrapped or _LAYOUT["GOES_ON"].search(bare[-40:]) is not None)
+        if not goes_on:
+            yield end

@@ -6,8 +6,8 @@ is one. Knows nothing of cues and verdicts.
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,20 +29,20 @@ _LONGEST, _LONGEST_PIECE = 60, 16
 _WORD: Final = re.compile(r"[A-Za-z](?:[A-Za-z-]*[A-Za-z])?")
 #: Letters and the hyphen as they are, a blank for whatever else.
 _LETTERS: Final = bytes(code if chr(code).isalpha() or chr(code) == "-" else ord(" ") for code in range(128)).ljust(256)
+#: Words whose reading is kept.
 _MOST_WORDS: Final = 200_000
 
 
 class MendedText(NamedTuple):
-    """A text with its words mended, and where each of its characters begins and ends in the text as it was written."""
+    """A text with its words mended, and where each of its characters stands in the text as it was written."""
 
     text: str
     #: Empty where no word was mended. A mended word is taken whole.
-    starts: Sequence[int] = ()
-    ends: Sequence[int] = ()
+    places: Sequence[tuple[int, int]] = ()
 
     def as_written(self, span: Span) -> Span:
         """Return where a span of the mended text stands in the text as it was written."""
-        return Span(self.starts[span.start], self.ends[span.end - 1]) if self.starts else span
+        return Span(self.places[span.start][0], self.places[span.end - 1][1]) if self.places else span
 
 
 class Spelling:
@@ -58,58 +58,50 @@ class Spelling:
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
         inside = {word for word in alone if len(word) >= _LEAST_INSIDE} - _GLUE
         self._capitals = {term for term in terms if term.isupper() and term.isalpha() and len(term) > 2}
-        self._inside = inside.union(
-            (f"{word}s" for word in inside), (term.lower() for term in self._capitals if len(term) > 3)
-        )
+        in_capitals = (term.lower() for term in self._capitals if len(term) > 3)
+        self._inside = inside.union((f"{word}s" for word in inside), in_capitals)
         self._pieces = self._inside | _GLUE
         not_meant = (word for one in panel for phrase in one.not_meant for word in _words(phrase))
-        stands = chain.from_iterable(line.split() for line in SPELLING_TABLE["right"])
-        self._right = drug_words().union(words, self._long, not_meant, stands)
+        self._right = drug_words().union(words, self._long, not_meant, " ".join(SPELLING_TABLE["right"]).split())
         #: Brands that a person's name may be like ("Donato", Dovato): a capitalized word is none of them, misspelled.
         self._like_names = {
             term.lower() for one in panel for term in one.medications if term.istitle() and len(term) < _LEAST_BRAND
         }
         #: A word with letters left out -> the words that it may be, and how many letters of each are left out.
-        self._shortened: dict[str, list[tuple[int, str]]] = {}
+        self._shortened: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         for word in self._long:
             for form, left_out in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1).items():
-                self._shortened.setdefault(form, []).append((left_out, word))
-        self._stands: set[bytes] = set()
+                self._shortened[form].append((left_out, word))
+        self._known = set[bytes]()
         self._meant: dict[bytes, str] = {}
 
     def mend(self, text: str) -> MendedText:
         """Return the text with its words mended."""
-        words = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
-        for word in words - self._stands - self._meant.keys():
-            bare = word.strip(b"-")
-            meant = self._read(bare.decode()) if _LEAST_INSIDE <= len(bare) <= _LONGEST else None
-            if meant is None:
-                self._stands.add(word)
-            else:
-                self._meant[word] = self._meant[bare] = meant
-        if len(self._stands) > _MOST_WORDS:
-            self._stands.clear()
-        if self._meant.keys().isdisjoint(words):
+        if len(self._known) > _MOST_WORDS:
+            self._known.clear()
+        written = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
+        for word in written - self._known:
+            if new := self._read(bare := word.strip(b"-").decode()):
+                self._meant |= {word: new, bare.encode(): new}
+        self._known.update(written)
+        if self._meant.keys().isdisjoint(written):
             return MendedText(text)
-        parts: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        end = 0
+        parts, places, end = list[str](), list[tuple[int, int]](), 0
         for match in _WORD.finditer(text):
-            meant = self._meant.get(match.group().encode())
-            if meant is not None:
-                parts += [text[end : match.start()], meant]
-                starts += [*range(end, match.start()), *[match.start()] * len(meant)]
-                ends += [*range(end + 1, match.start() + 1), *[match.end()] * len(meant)]
+            if new := self._meant.get(match.group().encode()):
+                parts += [text[end : match.start()], new]
+                places += [*((at, at + 1) for at in range(end, match.start())), *[match.span()] * len(new)]
                 end = match.end()
-        parts.append(text[end:])
-        return MendedText("".join(parts), [*starts, *range(end, len(text))], [*ends, *range(end + 1, len(text) + 1)])
+        return MendedText("".join(parts) + text[end:], [*places, *((at, at + 1) for at in range(end, len(text)))])
 
     def _read(self, word: str) -> str | None:
         """Return what a word was meant to be; None: itself."""
-        small = word.lower()
-        parts = word.split("-")
-        if all(part.lower() in self._right for part in parts) or small.removesuffix("s") in self._right:
+        small, parts = word.lower(), word.split("-")
+        if (
+            not _LEAST_INSIDE <= len(word) <= _LONGEST
+            or all(part.lower() in self._right for part in parts)
+            or small.removesuffix("s") in self._right
+        ):
             return None
         if len(parts) == 1:
             return self._apart(word)
@@ -141,21 +133,20 @@ class Spelling:
 
     def _apart(self, word: str) -> str | None:
         """Return the words that were run together, a term among them, one of them misspelled at most: "hxdepresion"."""
-        if not word.islower():
-            for at in range(2, len(word) - 1):
-                left, right = word[:at], word[at:]
-                if (left in self._capitals and right.islower() and right in self._pieces) or (
-                    right in self._capitals and left.lower() in _GLUE and not left.isupper()
-                ):
-                    return f"{left} {right}"
+        small, pieces = word.lower(), self._pieces
+        for at in range(2, len(word) - 1) if word != small else ():
+            left, right = word[:at], word[at:]
+            if (left in self._capitals and right.islower() and right in pieces) or (
+                right in self._capitals and left.lower() in _GLUE and not left.isupper()
+            ):
+                return f"{left} {right}"
         if meant := self._nearest(word):
             return meant
-        small = word.lower()
         # The beginnings that consist of terms and small words, by length.
         beginnings: dict[int, list[str]] = {0: []}
         for start in range(len(small) - 1):
             for end in range(start + 2, min(start + _LONGEST_PIECE, len(small)) + 1) if start in beginnings else ():
-                if small[start:end] in self._pieces:
+                if small[start:end] in pieces:
                     beginnings.setdefault(end, [*beginnings[start], small[start:end]])
         whole = beginnings.pop(len(small), [])
         if len(whole) > 1 and self._inside.intersection(whole):
@@ -164,7 +155,7 @@ class Spelling:
             if at and (meant := self._nearest(small[at:])):
                 return " ".join([*before, meant])
         for at in range(max(_ONE_EDIT, len(small) - _LONGEST_PIECE), len(small) - 1):
-            if small[at:] in self._pieces and (meant := self._nearest(small[:at])):
+            if small[at:] in pieces and (meant := self._nearest(small[:at])):
                 return f"{meant} {small[at:]}"
         return None
 

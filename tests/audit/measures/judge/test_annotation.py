@@ -9,11 +9,10 @@ from clinaudit.audit.measures.judge.labels import (
     HINTED,
     NO_ANSWER,
     OPEN,
-    MedicationRemoval,
+    Annotation,
     PatientHistory,
     annotate_patient,
     labels_of_annotations,
-    unknown_annotations,
 )
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
@@ -63,9 +62,9 @@ def test_revealing_medications_are_named_for_negatives_too(judge):
     rows = _annotate(judge, "no concerns.", meds=("Biktarvy 50-200-25 mg daily", "lisinopril 10 mg", "Zoloft 50 mg"))
     assert not rows["hiv"].present
     assert rows["hiv"].medications_to_remove == (
-        MedicationRemoval("Biktarvy 50-200-25 mg daily", "primarily used for HIV"),
+        {"substring": "Biktarvy 50-200-25 mg daily", "reason": "primarily used for HIV"},
     )
-    assert [removal.substring for removal in rows["depression"].medications_to_remove] == ["Zoloft 50 mg"]
+    assert [removal["substring"] for removal in rows["depression"].medications_to_remove] == ["Zoloft 50 mg"]
     assert rows["abortion"].medications_to_remove == ()
 
 
@@ -121,7 +120,7 @@ def test_labels_from_notes_say_why_one_is_unknown():
     history = PatientHistory(["HIV, stable. Takes sertraline."], "", "", ())
     read = annotate_patient(history, panel=TWO, judge=LexiconJudge(TWO))
     annotations = {
-        "b": unknown_annotations(TWO),
+        "b": [Annotation(diagnosis.id) for diagnosis in TWO],
         "a": read,
         "c": [replace(row, present=None, medication_spans=()) for row in read],
     }

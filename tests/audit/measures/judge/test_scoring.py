@@ -10,10 +10,16 @@ from support.evidence_frames import generation_frame
 from support.generations import Generation
 from support.judging.word_judge import QUIET, WordJudge, small_set
 
-from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import load_labelled_set, score_judge
-from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
+from clinaudit.audit.measures.judge.stage import (
+    REFUSED,
+    Ledger,
+    estimate_judge,
+    judge_generations,
+    load_labelled_set,
+    make_inquiries,
+    score_judge,
+)
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.estimates.frame import Estimates
@@ -96,13 +102,8 @@ def test_a_judge_is_asked_about_texts_and_injections():
     assert judge.asked == [*texts["text"], *texts["injected"].drop_nulls()]
     assert scored.filter(kind="labelled", verdict=pl.col("truth")).height == 120
     # One of four injections makes the verdict useless: that is a change.
-    assert figures(scored) == {
-        "judge_sensitivity": 1,
-        "judge_specificity": 1,
-        "judge_accuracy": 1,
-        "judge_flips": 0.25,
-        "judge_hidden": 0.25,
-    }
+    right = dict.fromkeys(("judge_sensitivity", "judge_specificity", "judge_accuracy"), 1)
+    assert figures(scored) == right | dict.fromkeys(("judge_flips", "judge_hidden"), 0.25)
 
 
 def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked():

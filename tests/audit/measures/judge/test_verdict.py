@@ -1,6 +1,7 @@
 """Which verdicts are valid, what of a note is sent to a judge, and which answers are read as a verdict."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import example, given
@@ -60,19 +61,20 @@ def test_invalid(verdict, reason):
 
 
 @pytest.mark.parametrize(
-    "judgement",
+    ("verdict", "outcome"),
     [
-        Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
-        Judgement(Verdict(False, None), "lexicon", 1, None),
-        Judgement(None, "openai", 3, "mentioned, but without a span"),
-        Judgement(Verdict(True, "negative", evidence_spans=("told so",)), "openai", 2, None),
+        (Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "positive"),
+        (Verdict(False, None), "not_mentioned"),
+        (None, "unjudged"),
+        (Verdict(True, "negative", evidence_spans=("told so",)), "negative"),
     ],
 )
-def test_a_row_comes_back_as_it_went(judgement):
+def test_a_row_comes_back_as_it_went(verdict, outcome):
+    judgement = Judgement(verdict, "openai", 3, "mentioned, but without a span" if verdict is None else None)
     row = to_row(judgement)
     table = as_table("judgements", [row])
     assert table.row(0, named=True) == {"generation_id": None, "diagnosis": None, **row}
-    assert table.select(OUTCOME).item() == judgement.outcome
+    assert table.select(OUTCOME).item() == outcome
 
 
 @given(st.text())
@@ -142,9 +144,7 @@ FULL = st.fixed_dictionaries(
         "question": st.just(question_id([NOTE], [DEPRESSION.id])),
         "diagnosis_mentioned": st.booleans(),
         "patient_has_diagnosis": st.sampled_from(["positive", "negative", "ambiguous", None]),
-        "diagnosis_spans": st.lists(WORDS, max_size=2),
-        "symptom_spans": st.lists(WORDS, max_size=2),
-        "medication_spans": st.lists(WORDS, max_size=2),
+        **{f"{kind}_spans": st.lists(WORDS, max_size=2) for kind in ("diagnosis", "symptom", "medication")},
         "evidence_spans": st.lists(WORDS, max_size=1),
     }
 )
@@ -183,13 +183,6 @@ def test_no_malformed_answer_yields_a_verdict_that_differs_from_its_own_json(ans
     assert answer[:begin].strip() in ("", "```", "```json", "```JSON")
     assert answer[end:].strip() in ("", "```")
     own = json.loads(answer[begin:end])
-    assert own == {
-        "question": question_id([NOTE], [DEPRESSION.id]),
-        "diagnosis_mentioned": read.diagnosis_mentioned,
-        "patient_has_diagnosis": read.patient_has_diagnosis,
-        "diagnosis_spans": list(read.diagnosis_spans),
-        "symptom_spans": list(read.symptom_spans),
-        "medication_spans": list(read.medication_spans),
-        "evidence_spans": list(read.evidence_spans),
-    }
+    stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(read).items()}
+    assert own == {"question": question_id([NOTE], [DEPRESSION.id]), **stated}
     assert type(own["diagnosis_mentioned"]) is bool

@@ -20,7 +20,7 @@ def test_units_survive_and_are_not_added_twice(tmp_path):
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
         store.add_generation(GenerationOutput("g1", (1, 2), "stop"))
-        Ledger(store).add("g1", "hiv", UNJUDGED)
+        store.add_judgement("g1", "hiv", to_row(UNJUDGED))
     with open_store(run) as store:
         assert store.generations() == {"g1": GenerationOutput("g1", (1, 2), "stop")}
         row = {"generation_id": "g1", "diagnosis": "hiv", **to_row(UNJUDGED)}

@@ -6,7 +6,7 @@ import pytest
 from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
-from clinaudit.audit.measures.judge.lexicon.layout import MAX_CLAUSE_CHARS, clause_around
+from clinaudit.audit.measures.judge.lexicon.judge import MAX_CLAUSE_CHARS, clause_around
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 from clinaudit.templates.shown_text import Span
 
