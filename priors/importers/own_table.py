@@ -71,6 +71,8 @@ _one_column = _must(
     "a text is needed; join several into one in the export, as the training texts had them",
 )
 _one_mark = _must(lambda mark: len(mark) == 1 and mark not in '"\r\n', 'must be one character, such as ";" or "\\t"')
+
+
 def _without_mark(name: str) -> str:
     # A mark at the beginning of UTF-8 is read whether it is said or not.
     return "utf-8" if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE) else name
