@@ -92,7 +92,7 @@ def samples(
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
     from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-    from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
+    from clinaudit.audit.pii.benchmark.scoring import describe_samples
     from clinaudit.audit.runtime.run.directory import require_writable, write_lines_atomically
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
     from clinaudit.reports.terminal import table_text
@@ -101,7 +101,7 @@ def samples(
     drawn = draw_samples(each=each, subsets=_chosen(get_args(SampleSubset), subsets), domains=[domain], seed=seed)
     write_lines_atomically(out, (sample.model_dump_json(exclude_none=True) for sample in drawn))
     if not quiet:
-        rows = [row for row in describe_samples(map(count_sample, drawn)) if row.subset != "all"]
+        rows = [row for row in describe_samples(drawn) if row.subset != "all"]
         tables = [table_text(statistics_table(rows)), table_text(types_table(rows))]
         say_of_finished_work("\n\n".join([*tables, harmless_text(f"samples: {out}")]))
     return 0

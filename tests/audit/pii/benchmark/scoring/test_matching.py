@@ -9,7 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from support.pii.subject_matching_twin import best_matching, f1, texts
 
 from clinaudit.audit.pii.benchmark.sample import comparable_text
-from clinaudit.audit.pii.benchmark.scoring.scores import (
+from clinaudit.audit.pii.benchmark.scoring import (
     TypedText,
     average_over_subjects,
     match_subjects,
