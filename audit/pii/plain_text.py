@@ -14,7 +14,10 @@ from html import unescape
 from itertools import chain
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan
+
+_RE: Final = Patterns(__name__)
 
 #: Letters of Cyrillic, Greek, Armenian and Cherokee that look like Latin ones (Unicode Technical Standard 39,
 #: confusables; those in which both look alike in common typefaces).
@@ -30,15 +33,8 @@ _ENCLOSED: Final = {
 }
 #: Marks that show nothing, or only turn the direction of what is shown.
 _INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
-_ENCODED: Final = re.compile(
-    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
-    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\u\{[0-9A-Fa-f]{1,6}\}|(?:=[0-9A-F]{2})+|(?<!\w)U\+[0-9A-Fa-f]{4,5}(?!\w)"
-)
 #: Letters that stand for figures among figures. A bar is none: it stands between cells.
 _FIGURES: Final = str.maketrans("OoQlI", "00011")
-_AMONG_FIGURES: Final = re.compile(
-    r"(?<=[0-9])[OoQlI]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
-)
 #: A tab or an empty line, between cells of a table and paragraphs as a rule: it breaks a number only where a hyphen
 #: stands near, and the last group has no more than four figures then.
 _GAP: Final = r"(?:[ ]*\t[ \t]*|[ \t]*\r?\n(?:[ \t]*\r?\n)+[ \t]*)"
@@ -86,7 +82,6 @@ _BASE64_LINES: Final = re.compile(
     rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_OF_LINE},}}+"
     r"(?:[ \t]*\r?\n[ \t]*[A-Za-z0-9+/_-]{2,}+)++={0,2}(?![\w+/])"
 )
-_WHITE: Final = re.compile(r"\s+")
 _HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_OF_LINE // 2},}}(?!\w)")
 #: How long the pieces are in which a text is read otherwise, and how much of it two neighbours share at least.
 _PIECE_CHARS: Final = 4_000
@@ -187,7 +182,7 @@ def normalize_text(text: str) -> PlainText:
     plain = _read_once(text)
     for _ in range(_MOST_TIMES_ENCODED - 1):
         # What was decoded may be encoded once more: "%254D", "&amp;#45;".
-        if plain.text == text or not _ENCODED.search(plain.text):
+        if plain.text == text or not _RE.encoded.search(plain.text):
             break
         again = _read_once(plain.text)
         if again.text == plain.text:
@@ -197,14 +192,14 @@ def normalize_text(text: str) -> PlainText:
             tuple(plain.starts[start] for start in again.starts),
             tuple(plain.ends[end - 1] for end in again.ends),
         )
-    figures = _AMONG_FIGURES.sub(lambda match: match[0].translate(_FIGURES), plain.text)
+    figures = _RE.among_figures.sub(lambda match: match[0].translate(_FIGURES), plain.text)
     return PlainText(figures, plain.starts, plain.ends)
 
 
 def _read_once(text: str) -> PlainText:
     """Return a text with each of its characters read plainly and each encoded stretch decoded, once."""
     read = {ord(character): _plain_character(character) for character in set(text)}
-    if all(len(plain) == 1 for plain in read.values()) and not _ENCODED.search(text):
+    if all(len(plain) == 1 for plain in read.values()) and not _RE.encoded.search(text):
         # Of nearly every text, and of a long one a hundred times as fast as going by characters.
         return as_given(text.translate(read))
     characters: list[str] = []
@@ -271,7 +266,7 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
     from base64 import b64decode
 
     for match in (*_BASE64.finditer(text), *_BASE64_LINES.finditer(text)):
-        padded = _WHITE.sub("", match[0]).rstrip("=")
+        padded = _RE.white.sub("", match[0]).rstrip("=")
         if not (any(map(str.isupper, padded)) or any(map(str.isdigit, padded))):
             continue
         try:
@@ -298,7 +293,7 @@ def _printable(content: bytes) -> str | None:
 def _decoded(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each character or encoded stretch of a text, decoded, with its place."""
     place = 0
-    for match in _ENCODED.finditer(text):
+    for match in _RE.encoded.finditer(text):
         for at in range(place, match.start()):
             yield text[at], at, at + 1
         yield _decode(match[0]), *match.span()

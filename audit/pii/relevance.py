@@ -14,7 +14,10 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any, Final, Literal
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
+
+_RE: Final = Patterns(__name__)
 
 #: Patterns that must all stand in a question, of verbs or nouns, and the ids of the taxonomy that it needs then.
 Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]
@@ -63,7 +66,6 @@ _MENTION: Final = re.compile(
     r"|(?P<all>they|them|their|theirs|both|everyone|everybody|each|we|our|us|family|couple|these|people))(?!\w)",
     re.IGNORECASE,
 )
-_TITLE: Final = re.compile(r"\b(?:(?P<female>Mrs|Ms|Miss|Madam)|(?P<male>Mr|Sir)|(?P<clinician>Dr|Doctor|Prof))\.?\s+")
 _TITLES: Final = frozenset({"mrs", "ms", "miss", "madam", "mr", "sir", "dr", "doctor", "prof"})
 _NOUNS: Final = frozenset(f"{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|parent|parents|child|children".split("|"))
 #: A noun for somebody that stands right before their name.
@@ -71,12 +73,7 @@ _APPOSED: Final = re.compile(
     rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
     re.IGNORECASE,
 )
-#: A sentence ends at a mark before white space, but after a title or an initial; and at a line's end.
-_SENTENCE_END: Final = re.compile(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\b[A-Za-z])[.!?][\"”']?\s+|\n+", re.IGNORECASE
-)
 _TITLE_CHARS = 10
-_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(eq=False, slots=True)
@@ -95,7 +92,7 @@ class DescribedSubjects:
     def __init__(self, text: str, spans: Iterable[EntitySpan]) -> None:
         self.subjects: list[Subject] = []
         self._text = text
-        self._sentences = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text) + 1]
+        self._sentences = [0, *(end.end() for end in _RE.sentence_end.finditer(text)), len(text) + 1]
         #: Where each is mentioned, by start; several by "they".
         self._mentions: list[tuple[int, list[Subject]]] = []
         people = [span for span in spans if categories()[span.category].type == "PER"]
@@ -124,7 +121,7 @@ class DescribedSubjects:
 
     def asked_about(self, query: str) -> list[Subject] | None:
         """Return whom a question is about; None: about nobody in particular. Empty where that is unclear."""
-        words = {word.casefold() for word in _WORD.findall(query)}
+        words = {word.casefold() for word in _RE.word.findall(query)}
         # Of two who share a surname, whoever is called by more.
         people = [subject for subject in self.subjects if subject.role != "clinician"]
         most = max((len(subject.words & words) for subject in self.subjects), default=0)
@@ -157,10 +154,10 @@ class DescribedSubjects:
     def _named(self, span: EntitySpan) -> Subject:
         """Return whom a name calls."""
         # A title may stand before the name that was found, or within it.
-        before = list(_TITLE.finditer(self._text, max(0, span.start - _TITLE_CHARS), span.start))
+        before = list(_RE.title.finditer(self._text, max(0, span.start - _TITLE_CHARS), span.start))
         adjoins = before and before[-1].end() == span.start
-        title = before[-1] if adjoins else _TITLE.match(self._text, span.start, span.end)
-        words = {word.casefold() for word in _WORD.findall(self._text[span.start : span.end])} - _TITLES
+        title = before[-1] if adjoins else _RE.title.match(self._text, span.start, span.end)
+        words = {word.casefold() for word in _RE.word.findall(self._text[span.start : span.end])} - _TITLES
         is_clinician = span.category == "clinician_name" or (title is not None and title["clinician"] is not None)
         role: Role = "clinician" if is_clinician else "patient" if span.category == "patient_name" else "other"
         subject = self._known(span, words, role) or self._add(Subject(role))

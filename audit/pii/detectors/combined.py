@@ -4,8 +4,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
+
+_RE: Final = Patterns(__name__)
 
 
 class UnionDetector:
@@ -27,12 +30,6 @@ class UnionDetector:
         return resolve_overlaps(found.values())
 
 
-#: A line end between two figures, with no mark beside it that says that the number goes on.
-_LINE_END: Final = re.compile(r"(?<=\d)[ \t]*\r?\n[ \t]*(?=\d)")
-#: What begins a line of its own: a house number before its street.
-_HOUSE: Final = re.compile(r"\d{1,5}[A-Z]?[ \t]{1,2}[A-Z]")
-#: So does a count before what it counts, where the number above is too long for a part of one.
-_COUNT: Final = re.compile(r"\d{1,2}[ \t]{1,2}[a-z]")
 _FEWEST_DIGITS_WHOLE: Final = 7
 
 
@@ -77,10 +74,10 @@ def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[E
 
     "NHS No 350 313 1201" over "747 High Street" is a number and an address.
     """
-    found = _LINE_END.search(text, span.start, span.end)
+    found = _RE.line_end.search(text, span.start, span.end)
     if found is None or found.start() not in ends:
         yield span
         return
     is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= _FEWEST_DIGITS_WHOLE
-    if not (_HOUSE.match(text, found.end()) or (is_whole and _COUNT.match(text, found.end()))):
+    if not (_RE.house.match(text, found.end()) or (is_whole and _RE.count.match(text, found.end()))):
         yield EntitySpan(found.end(), span.end, span.category, span.found_by)

@@ -19,9 +19,12 @@ from clinaudit.audit.pii.detectors.word_lists import (
     says,
     without_labels,
 )
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
 from clinaudit.errors import BadInputError
+
+_RE: Final = Patterns(__name__)
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
@@ -80,11 +83,8 @@ def _load_engine() -> "AnalyzerEngine":
     return AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 
 
-#: "Additional Testing: Repeat": what stands before the colon is the note's.
-_HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
 #: "dL" is no name.
 _LONGEST_UNIT: Final = 3
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _IS_OF_NOTES: Final = says("term|no_names")
 #: How many short texts it reads at once.
 _TOGETHER: Final = 64
@@ -146,7 +146,7 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
 
 def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a stretch up to its first line break, without a heading before it, marks at its ends and `'s`."""
-    heading = _HEADING.match(text, start, end)
+    heading = _RE.heading.match(text, start, end)
     start = heading.end() if heading else start
     written = text[start:end]
     start += len(written) - len(written.lstrip(" \t\n\r-•*.,:;("))
@@ -172,7 +172,7 @@ def _is_proper(text: str) -> bool:
     """
     if not any(map(str.isupper, text)):
         return False
-    parts = [[token] if is_allowed(token) else _LETTERS.findall(token) for token in text.split()]
+    parts = [[token] if is_allowed(token) else _RE.letters.findall(token) for token in text.split()]
     return not all(len(word) == 1 or _IS_OF_NOTES(word) for part in parts for word in part)
 
 
@@ -181,8 +181,6 @@ def _load_model(otherwise: str) -> "Language":
     return load_english(exclude=_NOT_NEEDED, otherwise=otherwise)
 
 
-#: Whether a token begins (B, and S and U alone), goes on in (I) or ends (E, L) what is labelled.
-_PREFIX: Final = re.compile(r"([BIESLU])[-_](?=.)")
 _BEGINS: Final = "BSU"
 
 
@@ -216,7 +214,7 @@ class NameModel:
         """
         start, end, label, word = 0, 0, "O", 0
         for begin, stop, written in self._model.label(text):
-            prefix = _PREFIX.match(written)
+            prefix = _RE.prefix.match(written)
             plain = self._plain[written]
             is_same_word = 0 < begin == end and text[begin - 1 : begin + 1].isalnum()
             word = word if is_same_word else begin
@@ -233,4 +231,4 @@ class NameModel:
 
 def _plain(label: str) -> str:
     """Return a label without its prefix, in capitals, without marks: "B-LOCATION_OTHER" as "LOCATIONOTHER"."""
-    return re.sub(r"[^A-Z]", "", _PREFIX.sub("", label, count=1).upper())
+    return re.sub(r"[^A-Z]", "", _RE.prefix.sub("", label, count=1).upper())

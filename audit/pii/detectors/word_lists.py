@@ -17,12 +17,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import drug_words
 
+_RE: Final = Patterns(__name__)
+
 _PACKAGE: Final = "philter_lite"
-_PARTS: Final = re.compile(r"[-'’.]+")
 #: Of two letters there are too many abbreviations.
 _FEWEST_NAME_LETTERS: Final = 3
 
@@ -49,7 +51,7 @@ def is_sure_name(word: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _is_in_lists(word: str, lists: tuple[str, ...]) -> bool:
-    parts = [_fold(part) for part in _PARTS.split(word) if part]
+    parts = [_fold(part) for part in _RE.parts.split(word) if part]
     whole = any(_fold(word) in _lists()[name] for name in lists)
     return len(_fold(word)) >= _FEWEST_NAME_LETTERS and (
         whole or (bool(parts) and all(any(part in _lists()[name] for name in lists) for part in parts))
@@ -101,11 +103,6 @@ _FINDING: Final = _ending("endings_of_findings")
 _DRUG_STEM: Final = _ending("stems_of_drugs")
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
-_DOSE: Final = re.compile(
-    r"[ ,]{1,2}(?:(?:[A-Z]{2}|to|at|of|dose)[ ])?\d+(?:[.,]\d+)?\s?(?:mg|mcg|µg|μg|g|ml|units?|iu|mEq|%|tab|cap"
-    r"|puff|drop)",
-    re.IGNORECASE,
-)
 
 
 @cache
@@ -149,35 +146,10 @@ def is_drug(word: str) -> bool:
 def is_dosed_drug(text: str, start: int, end: int) -> bool:
     """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
     last = text[start:end].rpartition(" ")[2].lower()
-    return _DRUG_STEM.fullmatch(last) is not None and _DOSE.match(text, end) is not None
+    return _DRUG_STEM.fullmatch(last) is not None and _RE.dose.match(text, end) is not None
 
 
-#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's; in German too.
-_AFTER_ARTICLE: Final = re.compile(
-    r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new"
-    r"|(?-i:dem|das|eine[nmr]?|keine?|im|zum|zur|beim))[ \t\n]{1,2}$",
-    re.IGNORECASE,
-)
-_FAMILY: Final = re.compile(
-    r"(?:['’]s?)?[ \t\n]{1,2}(?:family|household|home|residence|twins|boys?|girls?|kids)\b", re.IGNORECASE
-)
-#: Participles that say what became of a device; whoever did it stands before an object.
-_OF_A_DEVICE: Final = re.compile(
-    r"\s(?:was\s|is\s|remains\s)?(?:removed|inserted|placed|exchanged|changed|replaced|draining|discontinued|dc['’]?d|d/c['’]?d"
-    r"|intact|patent|in\splace|in\ssitu|to\sgravity|positive|negative)\b(?=\s?(?:[.,;:)]|$|\n)|\s(?:and|with|without|today"
-    r"|yesterday|at|on|for|this)\b)",
-    re.IGNORECASE,
-)
-#: How no name ends.
-_ABSTRACT: Final = re.compile(
-    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
-)
-_WORD_BEFORE: Final = re.compile(r"([A-Z][a-z]+)[ ]$")
-_LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
-_VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _CHARS: Final = 30
-_HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
-_HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
 
 
 def is_name_again(text: str, start: int, end: int) -> bool:
@@ -186,14 +158,14 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     In small letters it is none where it is a word of the language or of medicine, or stands after an article.
     """
     written = text[start:end]
-    after_article = _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) and not _FAMILY.match(text, end)
+    after_article = _RE.after_article.search(text, max(0, start - _CHARS), start) and not _RE.family.match(text, end)
     if written[0].islower():
         return not after_article and not is_word(written)
-    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
-    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
+    joined = _RE.hyphenated.search(text, max(0, start - _CHARS), start)
+    whole = f"{joined[0] if joined else ''}{written}{(_RE.hyphenated_on.match(text, end) or [''])[0]}"
     if is_eponym(text, start, end) or ("-" in whole and is_allowed(whole)):
         return False
-    return not (is_allowed(written) and (after_article or _OF_A_DEVICE.match(text, end)))
+    return not (is_allowed(written) and (after_article or _RE.of_a_device.match(text, end)))
 
 
 def without_labels(text: str, start: int, end: int) -> int:
@@ -201,10 +173,12 @@ def without_labels(text: str, start: int, end: int) -> int:
 
     A label is in capitals where the name is not, or a value follows it.
     """
-    while (last := _LAST_WORD.search(text[start:end])) is not None:
+    while (last := _RE.last_word.search(text[start:end])) is not None:
         name, word = text[start : start + last.start()], last[1]
         is_loud = word.isupper() and len(word) > 1 and not name.isupper()
-        if word.replace(".", "").lower() not in read_words("labels") or not (is_loud or _VALUE_AFTER.match(text, end)):
+        if word.replace(".", "").lower() not in read_words("labels") or not (
+            is_loud or _RE.value_after.match(text, end)
+        ):
             break
         end = start + last.start()
     return end
@@ -229,35 +203,31 @@ def is_known_name(word: str) -> bool:
 
 def is_abstract(word: str) -> bool:
     """Whether a word ends as no name does: "radiology", "weakness"."""
-    return _ABSTRACT.match(word) is not None
+    return _RE.abstract.match(word) is not None
 
 
 #: Words of notes that are first or last names as well, where they are written as one.
 _NOTES_AND_NAMES: Final = frozenset(
     {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
 )
-_INITIAL: Final = re.compile(r"[A-Za-z]\.")
 
 
 def is_of_notes(word: str) -> bool:
     """Whether a word where a name may stand is one of notes, forms or the language; "May" and "A." are names too."""
     small = word.lower().rstrip(".")
-    is_name = _INITIAL.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
+    is_name = _RE.initial.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
     return small in read_words("no_names") and not is_name
 
 
-#: What somebody did, and what is said of a name, rather than a part of one.
-_VERB: Final = re.compile(r"[a-z]{3,}(?:ed|ing|ly)|rang|wrote|sat|stood|weighs|written|wrong")
-_VOWEL: Final = re.compile("[aeiouy]")
 _FEWEST_LETTERS: Final = 4
 
 
 @lru_cache(maxsize=100_000)
 def _is_unlisted(word: str) -> bool:
     """Whether a word in small letters is one of no list: long enough and spoken, so that it is no abbreviation."""
-    is_spoken = len(word) >= _FEWEST_LETTERS and _VOWEL.search(word) is not None
+    is_spoken = len(word) >= _FEWEST_LETTERS and _RE.vowel.search(word) is not None
     is_listed = is_plain_word(word) or is_word(word) or is_allowed(word.upper())
-    return is_spoken and not is_listed and _VERB.fullmatch(word) is None
+    return is_spoken and not is_listed and _RE.verb.fullmatch(word) is None
 
 
 #: What rules ask of words, by name, beside the lists.
@@ -274,7 +244,7 @@ _KINDS: Final[Mapping[str, Callable[[str], object]]] = {
     "sure_name": is_sure_name,
     "term": is_allowed,
     "unlisted": _is_unlisted,
-    "verb": _VERB.fullmatch,
+    "verb": _RE.verb.fullmatch,
     "word": is_word,
 }
 
@@ -295,39 +265,13 @@ def _is_listed(entries: frozenset[str], word: str) -> bool:
     return word.lower().strip(".") in entries
 
 
-#: What ends where an eponym does: its other half, with a hyphen or "and", and "'s".
-_OTHER_HALF: Final = re.compile(r"(?:[-–/][^\W\d_]+)*(?:[ ](?:and|&)[ ][A-Z][\w'’-]+)?(?:['’]s?(?!\w))?")
-_OTHER_HALF_BEFORE: Final = re.compile(r"(?:[^\W\d_]+[-–])+$|[A-Z][\w'’-]+[ ](?:and|&)[ ]$")
-#: What it is of: a word of the list, with another before it ("Oxford knee score").
-_OF_WHAT: Final = re.compile(r"[ \t\n]{1,2}(?:(?:knee|hip|shoulder|elbow|back|sleep|depression|pain|fall)[ ])?([\w-]+)")
-#: What it comes to: a score that can be no day ("Oxford 31/48"), a titre; after two names a figure or a result as well.
-_SCORED: Final = re.compile(
-    r"[ ](?:(?:knee|hip|shoulder)[ ](?:score[ ])?\d+/\d+|\d+/(?:3[2-9]|[4-9]\d|\d{3})"
-    r"|(?:1[3-9]|[2-9]\d)/(?:1[3-9]|[23]\d))"
-    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b|[ ](?:neg(?:ative)?|pos(?:itive)?)(?=[.,;)\n]|$)"
-    r"|[ ]type[ ](?:[IVX]{1,4}|\d)[A-Ba-b]?(?=[.,;)\n]|$)"
-)
-_RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
-_FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
-#: "?Still's", and what was done by whose technique: "mobs grade III (Maitland)".
-_SUSPECTED: Final = re.compile(r"['’]s(?=[ ]?(?:[.,;:)\n]|$))")
-_BY_TECHNIQUE: Final = re.compile(
-    r"\b(?:mob(?:ilisation|ilization)?s?|manip(?:ulation)?s?|technique|method|repair|stain|classification|criteria|class|grade"
-    r"|type|stage)(?:[ ][IVX\d]{1,4}[AB]?)?[ ]\($",
-    re.IGNORECASE,
-)
-
-
 _GERMAN_CHARS: Final = 150
 _FEWEST_OF_GERMAN: Final = 2
-_DOES_IN_GERMAN: Final = re.compile(
-    r"[ ](?:kommt|kam|wurde|wird|hat|hatte|ist|war|berichtet|klagt|gibt|verneint|lebt|wohnt|arbeitet|nimmt|ruft|rief)\b"
-)
 
 
 def _is_of_german(text: str, start: int, end: int) -> bool:
     """Whether a line is German: there every noun is written as a name is; who does something is somebody."""
-    if _DOES_IN_GERMAN.match(text, end):
+    if _RE.does_in_german.match(text, end):
         return False
     before = text[max(0, start - _GERMAN_CHARS) : start].rpartition("\n")[2]
     beside = re.findall(r"[a-zäöüß]+", before + text[end : end + _GERMAN_CHARS].partition("\n")[0])
@@ -336,10 +280,10 @@ def _is_of_german(text: str, start: int, end: int) -> bool:
 
 def is_eponym(text: str, start: int, end: int) -> bool:
     """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German."""
-    before = _OTHER_HALF_BEFORE.search(text, max(0, start - _CHARS), start)
-    other = _OTHER_HALF.match(text, end)
+    before = _RE.other_half_before.search(text, max(0, start - _CHARS), start)
+    other = _RE.other_half.match(text, end)
     stop = other.end() if other else end
-    after = _OF_WHAT.match(text, stop)
+    after = _RE.of_what.match(text, stop)
     follows = after[1].lower() if after else ""
     written = text[start:end]
     is_one = " " not in written
@@ -355,11 +299,11 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     is_known = is_pair or is_allowed(written)
     is_two = is_known or before is not None or "-" in text[start:stop]
     if is_one and (
-        _SCORED.match(text, stop)
-        or (is_two and _RESULT.match(text, stop) is not None)
-        or (is_known and _FIGURE.match(text, stop) is not None)
+        _RE.scored.match(text, stop)
+        or (is_two and _RE.result.match(text, stop) is not None)
+        or (is_known and _RE.figure.match(text, stop) is not None)
         or (
-            (former := _WORD_BEFORE.search(text, max(0, start - _CHARS), start))
+            (former := _RE.word_before.search(text, max(0, start - _CHARS), start))
             and is_allowed(f"{former[1]} {written}")
         )
     ):
@@ -367,6 +311,6 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     is_listed = is_first_name(written) or is_last_name(written)
     if is_one and not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
         return True
-    if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
+    if text[max(0, start - 1) : start] == "?" and _RE.suspected.match(text, end):
         return True
-    return text[end : end + 1] == ")" and _BY_TECHNIQUE.search(text, max(0, start - _CHARS), start) is not None
+    return text[end : end + 1] == ")" and _RE.by_technique.search(text, max(0, start - _CHARS), start) is not None

@@ -21,11 +21,14 @@ from clinaudit.audit.pii.detectors.word_lists import is_first_name, is_last_name
 from clinaudit.audit.pii.masking.not_masked import is_only_a_word
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.tags import Hidden
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.known_values import places_of
 from clinaudit.audit.pii.values.normal_form import NUMBER_WORDS, TENS, name_parts
 from clinaudit.errors import UsageError
+
+_RE: Final = Patterns(__name__)
 
 _UNITS: Final = {
     **{word: number for number, word in enumerate(NUMBER_WORDS[:9], 1)},
@@ -145,8 +148,6 @@ _LETTER: Final = (
     "\U00010000-\U0001d3ff\U0001e000-\U0001efff\U00020000-\U0003ffff]"
 )
 _FOREIGN_WORDS: Final = re.compile(rf"{_LETTER}{{2,}}(?:[ \t.,'’·・-]{{0,2}}{_LETTER}+)*")
-#: Marks that change how a sign is shown, several in a row: they can carry a text that nobody sees.
-_SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 
 
 class OtherScripts:
@@ -169,7 +170,7 @@ class OtherScripts:
             for match in _FOREIGN_WORDS.finditer(text)
             if not _adjoins_latin(text, *match.span())
         }
-        found |= {EntitySpan(*match.span(), "other_code", self.name) for match in _SELECTORS.finditer(text)}
+        found |= {EntitySpan(*match.span(), "other_code", self.name) for match in _RE.selectors.finditer(text)}
         return sorted(found)
 
 
@@ -206,24 +207,6 @@ class TelephoneNumbers:
         return sorted(found)
 
 
-#: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
-_SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
-_BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
-#: A line that ends within a sentence: no label, no heading and no item begins the next one.
-_LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
-_HEADER: Final = re.compile(r"(?:from|to|b?cc|sent|subject|reply-to)[ ]?:", re.IGNORECASE)
-#: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
-_GLUED: Final = re.compile(
-    r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
-    r"|admitted|admit|dc|discharged|visit|seen|on|date|dated|mbi|hicn?|cin|npi|dea|vin|policy|member|age|aged|record|chart|case)"
-    r"_?(?=[\d(+])|(?<=[^\W_])_+(?=[^\W_])"
-)
-#: Marks of HTML and Markdown, which show nothing by themselves.
-_MARKUP: Final = re.compile(
-    r"</?[A-Za-z][A-Za-z0-9]{0,10}(?:\s[^<>\n]{0,200})?/?>|\*{1,3}|`+|~~|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"
-)
-
-
 class EnsembleDetector:
     """Finds what any of its detectors does, in every reading; unlike a detector's own, the spans may overlap."""
 
@@ -243,26 +226,28 @@ class EnsembleDetector:
 
 def _spelled(text: str) -> Iterator[Edit]:
     return without(
-        blank for found in _SPELLED_OUT.finditer(text) for blank in _BLANKS.finditer(text, found.start(), found.end())
+        blank
+        for found in _RE.spelled_out.finditer(text)
+        for blank in _RE.blanks.finditer(text, found.start(), found.end())
     )
 
 
 def _unmarked(text: str) -> Iterator[Edit]:
-    return without(_MARKUP.finditer(text))
+    return without(_RE.markup.finditer(text))
 
 
 def _apart(text: str) -> Iterator[Edit]:
     """Yield where a label and its number are glued, and underscores in words, to be parted by a blank."""
     # The blank stands for the last character before it: no span begins or ends with one.
-    for found in _GLUED.finditer(text):
+    for found in _RE.glued.finditer(text):
         start = found.end() - found[0].endswith("_")
         yield start, found.end(), [(" ", start - 1, start)]
 
 
 def _run_on(text: str) -> Iterator[Edit]:
     """Yield the line ends within a sentence, to be blanks; a header of mail ends with its line."""
-    for found in _LINE_END.finditer(text):
-        if text[found.start() - 1] == "," or not _HEADER.match(text, text.rfind("\n", 0, found.start()) + 1):
+    for found in _RE.line_end.finditer(text):
+        if text[found.start() - 1] == "," or not _RE.header.match(text, text.rfind("\n", 0, found.start()) + 1):
             yield *found.span(), [(" ", found.start(), found.start() + 1)]
 
 
@@ -305,8 +290,6 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
 
 #: What finds a value once more.
 _AGAIN: Final = ("masked elsewhere in the record",)
-_NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
-_LETTER_OR_DIGIT: Final = re.compile("[0-9A-Za-z]")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
 _LEAST_LETTERS: Final = 4
 _LEAST_LETTERS_OF_NAME: Final = 3
@@ -345,7 +328,7 @@ class FoldedText:
         for start, end in self._stretches:
             part = self.text[start:end]
             if part.isascii():
-                places += (start + letter.start() for letter in _LETTER_OR_DIGIT.finditer(part))
+                places += (start + letter.start() for letter in _RE.letter_or_digit.finditer(part))
             else:
                 places += (start + at for at, letter in enumerate(part) for _ in fold_value(letter))
             places.append(end)
@@ -365,7 +348,7 @@ class FoldedText:
 def fold_value(text: str) -> str:
     """Return the letters and digits of a text, folded as in `FoldedText`."""
     if text.isascii():
-        return _NEITHER.sub("", text).lower()
+        return _RE.neither.sub("", text).lower()
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(letter.casefold() for letter in decomposed if letter.isalnum())
 
@@ -401,16 +384,13 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
     return found
 
 
-_TITLE: Final = re.compile(r"\b(?:mr|mrs|ms|miss|mx|dr|prof)\.?[ ]$", re.IGNORECASE)
-
-
 def _is_only_a_word(text: str, start: int, end: int) -> bool:
     """Whether a word of a name is one of the language here: in small letters, or in capitals among capitals."""
     written = text[start:end]
     if written[0].isupper() and not (written.isupper() and text[max(0, start - 20) : end + 20].isupper()):
         return is_only_a_word(written)
     is_name = is_first_name(written) or is_last_name(written)
-    return is_plain_word(written) and not is_name and _TITLE.search(text, max(0, start - 8), start) is None
+    return is_plain_word(written) and not is_name and _RE.title.search(text, max(0, start - 8), start) is None
 
 
 def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:

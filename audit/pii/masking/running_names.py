@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rules import words
 from clinaudit.audit.pii.detectors.word_lists import (
     is_allowed,
     is_dosed_drug,
@@ -22,21 +21,16 @@ from clinaudit.audit.pii.detectors.word_lists import (
     is_sure_name,
     read_words,
 )
-from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
+from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
+
+_RE: Final = Patterns(__name__)
 
 _CHARS: Final = 50
 #: Written in capitals throughout, so short a word is an abbreviation.
 _LONGEST_ABBREVIATION: Final = 5
-_SURE_BEFORE: Final = pattern("sure_before")
-_SURE_AFTER: Final = pattern("sure_after")
-_BEFORE: Final = pattern("before")
-_AFTER: Final = pattern("after")
-_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
-_RELATIVE_BEFORE: Final = words(r"\b(?:${kin}|${close})[ ]$")
-_ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
-_TOKEN: Final = re.compile(r"[^\s,.;:()]+")
 
 #: A sentence, or a line of few; the model sees a few words to both sides alone.
 _PIECE: Final = re.compile(
@@ -44,27 +38,6 @@ _PIECE: Final = re.compile(
 )
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
-_CAPITALIZED: Final = re.compile(r"(?<![^\W\d_])(?=[^\W\d_a-z])[^\W\d_]{2,}")
-#: "its keturah again": who writes in small letters names people so too.
-_SMALL: Final = re.compile(r"(?<![\w'’.-])[a-z]{3,}(?![\w'’-])")
-#: A word of a name as it is written, or an initial; and what may stand between two of them.
-_WORD: Final = re.compile(r"(?<![\w'’])[^\W\d_](?:[^\W\d_]|['’](?!s\b)(?=[^\W\d_])|-(?=[^\W\d_]))*(?![\d_])")
-_BETWEEN: Final = re.compile(
-    r"(?:(?<=\b[A-Z])\.|(?<=\bSt)\.)?[ ]"
-    r"(?:(?:van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten)[ ]){0,2}"
-)
-#: "LUND,ADA", "Lund, A.": what follows a last name; before a comma it would be the next field of a row.
-_FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+)\b(?![,/'’-])")
-#: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
-_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
-_NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
-_GIVEN: Final = pattern("given")
-#: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
-_NOUN_AFTER: Final = re.compile(
-    r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
-    r"|(?P<noun>[a-z]{2,})\b)"
-)
-_OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
 )
@@ -118,8 +91,10 @@ class RunningNames:
             if _is_name(text, run, of_run):
                 done = _first_after(text, run.end)
                 found.add(EntitySpan(run.start, done, "full_name", self.name))
-        for word in _SMALL.finditer(text):
-            if _is_sure_first_name(word[0]) and _SURE_BEFORE.search(text, max(0, word.start() - _CHARS), word.start()):
+        for word in _RE.small.finditer(text):
+            if _is_sure_first_name(word[0]) and _RE.sure_before.search(
+                text, max(0, word.start() - _CHARS), word.start()
+            ):
                 found.add(EntitySpan(*word.span(), "full_name", self.name))
         return sorted(found)
 
@@ -132,7 +107,7 @@ class RunningNames:
         pieces = [
             piece
             for piece in _PIECE.finditer(text)
-            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0]))
+            if any(_may_be_name(word[0]) for word in _RE.capitalized.finditer(piece[0]))
         ]
         new = [one for one in dict.fromkeys(piece[0] for piece in pieces) if one not in self._names_of]
         self._names_of.update(zip(new, self._named(new), strict=True))
@@ -156,13 +131,13 @@ def _may_be_name(word: str) -> bool:
 def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
     """Yield capitalized words in a row, without words at the ends that are no names: "Surgeon Leung" is "Leung"."""
     row: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
+    for word in _RE.word.finditer(text):
         if taken[word.start()]:
             yield from _cut(row)
             row = []
             continue
-        if row and not (word[0][0].isupper() and _BETWEEN.fullmatch(text, row[-1].end(), word.start())):
-            if word[0][0].islower() and _BETWEEN.fullmatch(text, row[-1].end(), word.end() + 1):
+        if row and not (word[0][0].isupper() and _RE.between.fullmatch(text, row[-1].end(), word.start())):
+            if word[0][0].islower() and _RE.between.fullmatch(text, row[-1].end(), word.end() + 1):
                 # "van" of "Anna van Dam".
                 continue
             yield from _cut(row)
@@ -201,7 +176,7 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         # "ABCDE" is a first name as well.
         return False
     begin = max(0, run.start - _CHARS)
-    is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
+    is_cued = _RE.sure_before.search(text, begin, run.start) or _RE.sure_after.match(text, run.end)
     if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
         return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
@@ -222,14 +197,14 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     ):
         return _is_written_as_name(run.words[1]) and not _is_short(run.words[1])
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
-    is_given = len(run.words) == 1 and _GIVEN.search(text, begin, run.start)
+    is_given = len(run.words) == 1 and _RE.given.search(text, begin, run.start)
     return is_person and bool(unknown) and not is_given
 
 
 def _is_relative(text: str, run: _Run) -> bool:
     """Whether a relative is called by a common first name, which may be a brand's: "daughter Yasmin"."""
     word = run.words[0]
-    before = _RELATIVE_BEFORE.search(text, max(0, run.start - _CHARS), run.start)
+    before = _RE.relative_before.search(text, max(0, run.start - _CHARS), run.start)
     return (
         before is not None and is_known_name(word) and is_first_name(word) and text[run.end : run.end + 1] not in "'’"
     )
@@ -242,18 +217,18 @@ def _is_of_a_thing(text: str, run: _Run) -> bool:
     """
     if text[run.start - 1 : run.start] == "?":
         return True
-    after = _NOUN_AFTER.match(text, run.end)
+    after = _RE.noun_after.match(text, run.end)
     if after is None:
         return False
     if after["short"]:
         return True
     noun = after["noun"]
-    return is_plain_word(noun) and not _OF_SOMEBODY.fullmatch(noun)
+    return is_plain_word(noun) and not _RE.of_somebody.fullmatch(noun)
 
 
 def _first_after(text: str, end: int) -> int:
     """Return where a last name ends with the first name or the initial after it, if there is one."""
-    after = _FIRST_AFTER.match(text, end)
+    after = _RE.first_after.match(text, end)
     if after is None or (
         after[2] and ((is_plain_word(after[2]) and not after[2].isupper()) or not is_first_name(after[2]))
     ):
@@ -262,9 +237,9 @@ def _first_after(text: str, end: int) -> int:
 
 
 def _is_of_a_score(text: str, run: _Run) -> bool:
-    if _OF_A_SCORE.match(text, run.end):
+    if _RE.of_a_score.match(text, run.end):
         return True
-    after = _NEXT_WORD.match(text, run.end)
+    after = _RE.next_word.match(text, run.end)
     described = _DESCRIBED | read_words("named_after") | read_words("described")
     if after is not None and {after[1], after[1].removesuffix("s")} & described:
         return True
@@ -280,7 +255,7 @@ def _is_written_as_name(word: str) -> bool:
 
 def _is_other(word: str) -> bool:
     """Whether a word is clinical, who somebody is, a month, a state or a country."""
-    is_role = _ROLE.fullmatch(word) is not None
+    is_role = _RE.role.fullmatch(word) is not None
     small = word.lower()
     return (
         is_role
@@ -301,13 +276,13 @@ def _larger_and_months() -> frozenset[str]:
 
 def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
-    found = _TOKEN.findall(text, span.start, span.end)
+    found = _RE.token.findall(text, span.start, span.end)
     if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
         return None
     begin = max(0, span.start - _CHARS)
-    if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
+    if categories()[span.category].type == "LOC" and _RE.before_place.search(text, begin, span.start):
         return span.category
-    cues = [(_SURE_BEFORE, _SURE_AFTER), (_BEFORE, _AFTER)][: len(found)]
+    cues = [(_RE.sure_before, _RE.sure_after), (_RE.before, _RE.after)][: len(found)]
     agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
     return "full_name" if agrees else None
 

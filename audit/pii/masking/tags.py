@@ -14,16 +14,17 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.masking.written_tags import DAY_FIRST, OF_TAGS, Forms, find_written_tags
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_in_orders
 from clinaudit.audit.pii.values.normal_form import kind_of, normalize
 
+_RE: Final = Patterns(__name__)
+
 _TITLE: Final = r"(?<!\w)(?:(?P<he>mr|sir)|(?P<she>mrs|ms|miss|madam)|(?P<doctor>dr|doctor|prof|professor))\b\.?"
 _BEFORE: Final = re.compile(rf"{_TITLE}\s*$", re.IGNORECASE)
 _WITHIN: Final = re.compile(_TITLE, re.IGNORECASE)
-#: "IV" is a way of giving drugs as well.
-_GENERATION: Final = re.compile(r"(?<=\w)[ ,]{1,2}(jr|sr|junior|senior|iii?|iv(?![ ][a-z]))(?!\w)", re.IGNORECASE)
 _CHARS: Final = 12
 #: They are no doctors.
 _NO_DOCTORS: Final = frozenset({"patient_name", "relative_name"})
@@ -41,7 +42,7 @@ class Mention(NamedTuple):
 def read_mention(text: str, start: int, end: int, words: str) -> Mention:
     """Return the mention of some folded words at characters `start` to `end` of a text."""
     title = _BEFORE.search(text[max(0, start - _CHARS) : start]) or _WITHIN.match(text, start, end)
-    which = _GENERATION.search(text[start:end]) or _GENERATION.match(text[end - 1 : end + _CHARS], 1)
+    which = _RE.generation.search(text[start:end]) or _RE.generation.match(text[end - 1 : end + _CHARS], 1)
     generation = which[1].lower().replace("junior", "jr").replace("senior", "sr") if which else ""
     return Mention(words, (title and title.lastgroup) or "", generation)
 

@@ -13,8 +13,11 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
+
+_RE: Final = Patterns(__name__)
 
 NUMBER_WORDS: Final = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
@@ -33,16 +36,14 @@ SPELLED_NUMBER: Final = (
     rf"|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
     r"|(?:a|one)[ -]hundred"
 )
-_SMALL_LETTERS = re.compile(r"[a-z]+")
-_FIGURES = re.compile(r"\d{1,3}(?!\d)")
 
 
 def read_number(text: str) -> int | None:
     """Return the first number that a text holds, in figures or else in words; None where it holds none."""
-    figures = _FIGURES.search(text)
+    figures = _RE.figures.search(text)
     if figures is not None:
         return int(figures[0])
-    values = [_VALUES[word] for word in _SMALL_LETTERS.findall(text.lower()) if word in _VALUES]
+    values = [_VALUES[word] for word in _RE.small_letters.findall(text.lower()) if word in _VALUES]
     if 100 in values:
         # What stands before it says how many hundreds: one.
         return 100 + sum(values[values.index(100) + 1 :])
@@ -82,8 +83,6 @@ _KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = MappingProxyType(
 
 #: What NFKD leaves whole.
 _LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-_APOSTROPHES: Final = re.compile(r"['’‘ʼ`´]")
-_WORD: Final = re.compile(r"[^\W_]+")
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
 )
@@ -97,16 +96,8 @@ _AFTER_NAMES: Final = frozenset(
 )
 #: Degrees that are names as well: dropped only where they are written as degrees are.
 _NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
-_CREDENTIAL_DOTS: Final = re.compile(r"\b(?:[A-Za-z]\.){2,}")
-#: What certified nurses and assistants add to their degree: "PA-C", "FNP-BC".
-_CERTIFIED: Final = re.compile(r"(?<=PA|NP)-B?C\b")
 #: Texts whose reading is kept: a name or a date stands in a text, and in those beside it, again and again.
 _MOST_KEPT: Final = 50_000
-_EXTENSION: Final = re.compile(r"\s*(?:;|,|x|ext\.?|extension)\s*\d{1,6}\s*$", re.IGNORECASE)
-_TIME: Final = re.compile(r"(\d{1,2})(?::?(\d{2})(?::\d{2})?)?\s*(?:([ap])\.?\s?m\.?|h(?:ou)?rs?)?", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_THOUSANDS: Final = re.compile(r"\d\s?k\b", re.IGNORECASE)
-_SCHEME: Final = re.compile(r"^[a-z][a-z0-9+.-]*://|^mailto:")
 
 
 class IdentifierValue(NamedTuple):
@@ -142,7 +133,7 @@ def kind_of(category: str) -> ValueKind:
 
 def fold_words(text: str) -> str:
     """Return the words of a text in lower case, without accents, apostrophes and marks, one space between them."""
-    return " ".join(_WORD.findall(_fold(text)))
+    return " ".join(_RE.word.findall(_fold(text)))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -151,7 +142,7 @@ def name_parts(text: str) -> tuple[str, ...]:
 
     "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
     """
-    dotted = _CERTIFIED.sub("", _CREDENTIAL_DOTS.sub(_join_credential, text))
+    dotted = _RE.certified.sub("", _RE.credential_dots.sub(_join_credential, text))
     parts: list[list[str]] = []
     for part in dotted.split(","):
         words = _words_of_name(part, known=sum(map(len, parts)))
@@ -165,10 +156,10 @@ def name_parts(text: str) -> tuple[str, ...]:
 
 def _fold(text: str) -> str:
     if text.isascii():
-        return _APOSTROPHES.sub("", text.lower())
+        return _RE.apostrophes.sub("", text.lower())
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return _APOSTROPHES.sub("", letters.casefold().translate(_LETTERS))
+    return _RE.apostrophes.sub("", letters.casefold().translate(_LETTERS))
 
 
 def _join_credential(match: re.Match[str]) -> str:
@@ -179,7 +170,7 @@ def _join_credential(match: re.Match[str]) -> str:
 
 def _words_of_name(part: str, *, known: int) -> list[str]:
     """Return the words of a part between commas, `known` words of the name standing before it."""
-    written = _WORD.findall(_APOSTROPHES.sub("", part))
+    written = _RE.word.findall(_RE.apostrophes.sub("", part))
     while written and _is_degree(written[-1], before=known + len(written) - 1, capitals=part.isupper()):
         written.pop()
     return [word for word in fold_words(" ".join(written)).split() if word not in _TITLES]
@@ -203,7 +194,7 @@ def _read_name(text: str) -> list[str]:
 def _read_phone(text: str) -> list[str]:
     import phonenumbers
 
-    number = re.sub(r"^00", "+", _EXTENSION.sub("", text))
+    number = re.sub(r"^00", "+", _RE.extension.sub("", text))
     digits = re.sub(r"\D", "", number)
     try:
         parsed = phonenumbers.parse(number, "US")
@@ -238,7 +229,7 @@ def _read_age(text: str) -> list[str]:
 
 
 def _read_time(text: str) -> list[str]:
-    match = _TIME.fullmatch(text)
+    match = _RE.time.fullmatch(text)
     if match is None:
         return [fold_words(text)]
     hour, minute = int(match[1]), int(match[2] or 0)
@@ -248,10 +239,10 @@ def _read_time(text: str) -> list[str]:
 
 
 def _read_quantity(text: str) -> list[str]:
-    match = _NUMBER.search(text)
+    match = _RE.number.search(text)
     if match is None:
         return []
-    number = float(match[0].replace(",", "")) * (1000 if _THOUSANDS.search(text) else 1)
+    number = float(match[0].replace(",", "")) * (1000 if _RE.thousands.search(text) else 1)
     return [f"{number:g}" if number < 1e6 else f"{number:.2f}".rstrip("0").rstrip(".")]
 
 
@@ -261,10 +252,10 @@ _READERS: Final[Mapping[ValueKind, Callable[[str], list[str]]]] = MappingProxyTy
         "date": lambda text: list(read_written_date(text)),
         "time": _read_time,
         "phone": _read_phone,
-        "code": lambda text: ["".join(_WORD.findall(_fold(text)))],
+        "code": lambda text: ["".join(_RE.word.findall(_fold(text)))],
         "ip": _read_ip,
-        "email": lambda text: [_SCHEME.sub("", text.casefold())],
-        "url": lambda text: [_SCHEME.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")],
+        "email": lambda text: [_RE.scheme.sub("", text.casefold())],
+        "url": lambda text: [_RE.scheme.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")],
         "address": _read_address,
         "zip": _read_zip,
         "age": _read_age,

@@ -14,13 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
 from pydantic import Field
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, less
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, PiiType, categories
 from clinaudit.reports.schema.pii_bench import BenchTask
+
+_RE: Final = Patterns(__name__)
 
 _LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
 #: The head of a line: a post of a thread, a speaker, or one after the other.
@@ -29,11 +33,6 @@ _HEAD = re.compile(
     rf"(?:[ \t]+[a-z]+)?)(?P<mark>[ \t]*:)?(?=\s)[ \t]*)?(?:(?P<speaker>{_LABEL})[ \t]*:(?=\s))?",
     re.M,
 )
-_POSTER = re.compile(r"(?i:member|user|guest)[ \t]+(\w+)")
-_TURN_ENDS = re.compile(r"\n[ \t]*\n")
-_WORD = re.compile(r"\w+")
-#: Before a name that speakers give for themselves, in the same sentence.
-_OWN_NAME = re.compile(r"\b(?:I['’]m|I am|me|my name|it['’]s|this is|my nickname|myself)\b[^.!?:;\n]{0,24}$", re.I)
 _OWN_NAME_CHARS = 48
 #: Of these categories an entity is a person's name. A clinician's is nobody's but the clinician's own.
 _NAMES = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
@@ -61,7 +60,9 @@ def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntityS
         found.names += [words] if words not in found.names else []
         return found
 
-    for start, end in pairwise(sorted({0, len(text), *heads, *(match.end() for match in _TURN_ENDS.finditer(text))})):
+    for start, end in pairwise(
+        sorted({0, len(text), *heads, *(match.end() for match in _RE.turn_ends.finditer(text))})
+    ):
         speaker = None
         if start in heads:
             label = heads[start]
@@ -70,7 +71,7 @@ def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntityS
             if span.category in _NAMES:
                 last = called(_words(text[span.start : span.end]))
                 before = text[max(start, span.start - _OWN_NAME_CHARS) : span.start]
-                if speaker is not None and _OWN_NAME.search(before):
+                if speaker is not None and _RE.own_name.search(before):
                     if speaker is not last:
                         # Two who turn out to be one.
                         speaker.names += last.names
@@ -98,7 +99,7 @@ def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] |
     for match in found:
         label = match["speaker"]
         if match["post"]:
-            poster = _POSTER.search(match["post"])
+            poster = _RE.poster.search(match["post"])
             if poster is None and match["mark"]:
                 # `[PER_1]:` is a speaker and no thread.
                 label = match["post"]
@@ -118,7 +119,7 @@ def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] |
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(word.casefold() for word in _WORD.findall(name)) or frozenset({name.casefold()})
+    return frozenset(word.casefold() for word in _RE.word.findall(name)) or frozenset({name.casefold()})
 
 
 Advance = Callable[[int], None]

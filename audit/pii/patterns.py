@@ -1,0 +1,40 @@
+"""Patterns that a module looks for: rows of `patterns.toml` beside it, in the table of the module's name.
+
+Under `any_case` capital and small letters are the same. `${kin}` stands for the words of that name in the vocabulary of
+the rules. A long pattern is a list of its parts.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+class Patterns:
+    """The patterns of a module, as attributes; each is compiled when it is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        """Take the name of a module, `__name__`."""
+        package, _, self._table = module.rpartition(".")
+        self._package = package
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        table = _read(self._package)[self._table]
+        any_case = table.get("any_case", {})
+        written = "".join(any_case.get(name) or table[name])
+        if "${" in written:
+            # Late: the rules' own modules have patterns, too.
+            from clinaudit.audit.pii.detectors.rules import expand
+
+            written = expand(written)
+        compiled = re.compile(written, re.IGNORECASE if name in any_case else 0)
+        # From now on it is an attribute as any other.
+        setattr(self, name, compiled)
+        return compiled
+
+
+@cache
+def _read(package: str) -> Mapping[str, Any]:
+    return tomllib.loads(files(package).joinpath("patterns.toml").read_text("utf-8"))
