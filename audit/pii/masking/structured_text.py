@@ -20,27 +20,15 @@ _RE: Final = Patterns(__name__)
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())
-#: A name, of whatever the fields beside it and the field around it are of.
-_OF_ANYTHING: Final = frozenset({"name", "names"})
-#: What is somebody's only beside another field of a person, or within one: a drug is given, a line is placed.
-_WEAK: Final = frozenset(
-    {"given", "family", "first", "last", "middle", "line", "id", "contact", "mobile", "cell", "appt"}
-)
 _BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
-#: By one such column (a sentence that ends has none) a line is the heading of a table; otherwise there are two.
-_HEADINGS: Final = frozenset({"patient_name", "clinician_name", "ward"})
+_SETS: Final = {name: frozenset(held) for name, held in _TABLES["sets"].items()}
+_OF_ANYTHING, _WEAK, _HEADINGS, _OF_A_PAGE = (_SETS[name] for name in ("of_anything", "weak", "headings", "of_a_page"))
 _STRING: Final = r'(?:"(?:[^"\\\n]|\\.){0,300}"|\'[^\'\n]{0,300}\')'
 _JSON: Final = re.compile(
     rf"(?P<open>[\{{\[])|(?P<close>[\}}\]])|[\"'](?P<key>[\w .-]{{1,40}})[\"']\s{{0,4}}[:=]>?\s{{0,4}}"
     rf"(?P<value>{_STRING}|-?\d[\w.-]{{0,40}}|\[\s{{0,6}}{_STRING}(?:\s{{0,6}},\s{{0,6}}{_STRING}){{0,20}}\s{{0,6}}\])?"
 )
 _IN_STRING: Final = re.compile(rf"{_STRING}|-?\d[\w.-]*")
-#: Elements of a page, whose names are those of fields to fill in.
-_OF_A_PAGE: Final = frozenset(
-    {"a", "button", "form", "iframe", "img", "input", "map", "meta", "object", "param", "select"}
-)
-_ROW: Final = re.compile(r"<tr\b[^<>]*>(.*?)(?=<tr\b|</table\b|\Z)", re.DOTALL | re.IGNORECASE)
-_CELL: Final = re.compile(r"<t[hd]\b[^<>]*>(.*?)(?=</?t[hdr]\b|\Z)", re.DOTALL | re.IGNORECASE)
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
@@ -48,13 +36,8 @@ _OF_SEGMENT: Final = {
     segment: {number: category for category, numbers in held.items() for number in numbers}
     for segment, held in _TABLES["segments"].items()
 }
-#: Segments whose other fields hold numbers and names of people too, but for those that are coded in PID: sex, race,
-#: language, marital status, religion, ethnicity and the like.
-_WHOLE: Final = frozenset({"PID", "IN1", "IN2", "PD1", "MRG"})
-_CODED_IN_PID: Final = frozenset({1, 8, 10, 15, 16, 17, 22, 24, 25, 26, 27, 28, 30, 31})
-#: Of results, the fields that hold somebody: who collected, ordered, interpreted and observed.
-_SOMEBODY_IN: Final = {"OBR": frozenset({10, 16, 28, 32, 33, 34, 35}), "OBX": frozenset({16})}
-
+_WHOLE, _CODED_IN_PID = _SETS["whole_segments"], _SETS["coded_in_pid"]
+_SOMEBODY_IN: Final = {segment: _SETS[f"somebody_in_{segment.lower()}"] for segment in ("OBR", "OBX")}
 _DEEPEST: Final = 40
 
 #: Where something stands in a text, from start to end.
@@ -73,16 +56,14 @@ class StructuredText:
         A text is not read past the ends of its lines, since these part rows.
         """
         plain = normalize_text(text)
+        found = set()
         # Most texts read plainly as they are given.
-        readings = [as_given(text), *([plain] if plain.text != text else [])]
-        return sorted(
-            {
-                reading.original_span(EntitySpan(*place, category, self.name))
-                for reading in readings
-                for category, place in _all(reading.text)
-                if _is_somebody(reading.text[slice(*place)])
-            }
-        )
+        for reading in [as_given(text), *([plain] if plain.text != text else [])]:
+            for category, place in _all(reading.text):
+                value = reading.text[slice(*place)]
+                if value.strip(" \t.;").lower() not in _NOBODY and any(map(str.isalnum, value)):
+                    found.add(reading.original_span(EntitySpan(*place, category, self.name)))
+        return sorted(found)
 
 
 def _all(text: str) -> Found:
@@ -93,7 +74,11 @@ def _all(text: str) -> Found:
         yield from _in_holders(text, _parts_of_xml(text))
         begins = [table.start() for table in re.finditer(r"(?i)<table\b", text)]
         for begin, end in pairwise((*begins, len(text))):
-            yield from _in_table(text, list(_rows_of_page(text, begin, end)), "|", "")
+            rows: list[list[Place]] = []
+            for row in _RE.row.finditer(text, begin, end):
+                cells = [_RE.shown.match(text, *cell.span(1)) for cell in _RE.cell.finditer(text, *row.span(1))]
+                rows += [[cell.span(1) for cell in cells if cell]] if len(cells) > 1 else []
+            yield from _in_table(text, rows, "|", "")
     if "|" in text:
         yield from _segments(text)
     for rows, mark, heading in _tables(text):
@@ -129,14 +114,6 @@ def _category(plain: str) -> str | None:
     return next((category for category, names in _OF_FIELD if names.fullmatch(plain)), None)
 
 
-def _is_somebody(value: str) -> bool:
-    return value.strip(" \t.;").lower() not in _NOBODY and any(map(str.isalnum, value))
-
-
-def _unquoted(text: str, start: int, end: int) -> Place:
-    return (start + 1, end - 1) if text[start] in "\"'" and end - start > 1 else (start, end)
-
-
 #: A field that holds others: its name, and the names and places of those whose values stand in it.
 Holder = tuple[str, list[tuple[str, Place]]]
 
@@ -149,13 +126,13 @@ def _in_holder(text: str, holders: Sequence[Holder]) -> Found:
         if kind is None and name == "value" and _RE.number_of_somebody.fullmatch(text, *place):
             # Of an identifier, or a way to reach somebody (FHIR); the value of a measure has a unit beside it.
             kind = "other_code"
-        if kind is not None:
-            is_string = text[place[0]] in "\"'["
-            yield from (
-                ((kind, _unquoted(text, *one.span())) for one in _IN_STRING.finditer(text, *place))
-                if is_string
-                else ((kind, place),)
-            )
+        if kind is None:
+            continue
+        # Of a list each value is one; a string stands within its quotes.
+        values = [one.span() for one in _IN_STRING.finditer(text, *place)] if text[place[0]] in "\"'[" else [place]
+        for start, end in values:
+            is_quoted = text[start] in "\"'" and end - start > 1
+            yield kind, (start + 1, end - 1) if is_quoted else (start, end)
 
 
 #: A part of nested text: what it does, its name ("" closes the innermost holder), and the place of a field.
@@ -261,28 +238,16 @@ def _in_table(text: str, rows: Sequence[Sequence[Place]], mark: str, heading: st
                 mark in "|\t" or (len(row) > 2 if mark == "  " else not any(cell.startswith(" ") for cell in cells))
             )
             is_heading = all(map(_RE.heading.fullmatch, cells)) and (len(known) > 1 or by_one)
-            columns = (
-                [(kind, _column(text, *place)) for kind, place in zip(kinds, row, strict=True)] if is_heading else []
-            )
+            starts = (begin - text.rfind("\n", 0, begin) for begin, _ in row)
+            columns = list(zip(kinds, starts, strict=True)) if is_heading else []
             continue
         for number, place in enumerate(row):
             if mark == "  " and len(row) != len(columns):
                 # A cell is left out: the others stand below their headings.
-                number = min(range(len(columns)), key=lambda one: abs(columns[one][1] - _column(text, *place)))
+                at = place[0] - text.rfind("\n", 0, place[0])
+                number = min(range(len(columns)), key=lambda one: abs(columns[one][1] - at))
             if number < len(columns) and (kind := columns[number][0]) is not None and place[0] < place[1]:
                 yield kind, place
-
-
-def _column(text: str, start: int, _end: int) -> int:
-    return start - text.rfind("\n", 0, start)
-
-
-def _rows_of_page(text: str, begin: int, end: int) -> Iterator[list[Place]]:
-    """Yield the rows of a table of HTML: where what each cell shows stands."""
-    for row in _ROW.finditer(text, begin, end):
-        cells = [_RE.shown.match(text, *cell.span(1)) for cell in _CELL.finditer(text, *row.span(1))]
-        if len(cells) > 1:
-            yield [cell.span(1) for cell in cells if cell is not None]
 
 
 def _tables(text: str) -> Iterator[tuple[list[list[Place]], str, str]]:
