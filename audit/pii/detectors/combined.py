@@ -30,9 +30,6 @@ class UnionDetector:
         return resolve_overlaps(found.values())
 
 
-_FEWEST_DIGITS_WHOLE: Final = 7
-
-
 class Readings:
     """How a text can be read beside how it is given: plainly, past the breaks in its numbers, and what it hides."""
 
@@ -55,18 +52,16 @@ class Readings:
         for reading in self.others:
             spans = [reading.original_span(span) for span in detector.detect(reading.text)]
             ends = {span.end for span in found}
-            found += [part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)]
+            for span in spans:
+                # A code without a label that runs over lines or cells: values of a table, read as one number.
+                if span.category != "other_code" or not re.search(r"[\n\t]", text[span.start : span.end]):
+                    found += _by_number(text, span, ends)
         for stretch in self._hidden:
             # It may hide another one, which is shorter.
             hidden = Readings(stretch.text).detect(detector)
             if hidden:
-                found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
+                found.append(hidden[0]._replace(start=stretch.start, end=stretch.end))
         return resolve_overlaps(found)
-
-
-def _is_column(text: str, span: EntitySpan) -> bool:
-    """Whether a code without a label runs over lines or cells: values of a table, read as one number."""
-    return span.category == "other_code" and re.search(r"[\n\t]", text[span.start : span.end]) is not None
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
@@ -78,6 +73,6 @@ def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[E
     if found is None or found.start() not in ends:
         yield span
         return
-    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= _FEWEST_DIGITS_WHOLE
+    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= 7
     if not (_RE.house.match(text, found.end()) or (is_whole and _RE.count.match(text, found.end()))):
-        yield EntitySpan(found.end(), span.end, span.category, span.found_by)
+        yield span._replace(start=found.end())

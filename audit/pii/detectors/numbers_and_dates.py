@@ -5,25 +5,17 @@ what tells a number: its check digit, a telephone that could ring, the groups be
 """
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
-from clinaudit.audit.pii.detectors.rules import (
-    Places,
-    Rule,
-    digits_of,
-    expand,
-    found_in,
-    kind_of,
-    span_in,
-)
+from clinaudit.audit.pii.detectors.rules import Places, Rule, digits_of, expand, found_in, kind_of, span_in
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_drug, read_words
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
-from clinaudit.audit.pii.values.dates_in_text import WrittenDate, find_dates
+from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.normal_form import read_number
 
 _RE: Final = Patterns(__name__)
@@ -32,8 +24,6 @@ _RE: Final = Patterns(__name__)
 OLDEST_PLAIN_AGE: Final = 89
 #: Of people.
 OLDEST: Final = 125
-#: "3-1/2-year-old": the figure before says the age.
-_HALF: Final = re.compile(r"[ -]1/2.*", re.DOTALL)
 _UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
 
 
@@ -43,7 +33,7 @@ def read_age(match: "re.Match[str]", rule: Rule) -> Places:
     if counted:
         age: int | None = int(counted.replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
     else:
-        age = read_number(_HALF.sub("", written))
+        age = read_number(_RE.half.sub("", written))
     if age is None or age > OLDEST:
         return
     is_over = age > OLDEST_PLAIN_AGE and (counted is not None or not _RE.in_other_units.search(written))
@@ -53,7 +43,6 @@ def read_age(match: "re.Match[str]", rule: Rule) -> Places:
 
 #: How far before a number its sentence is read, in characters.
 _BEFORE_AGE_CHARS: Final = 200
-_MOST_BETWEEN: Final = 8
 
 
 def is_by_no_measure(match: "re.Match[str]") -> bool:
@@ -72,22 +61,19 @@ def is_about_somebody(match: "re.Match[str]") -> bool:
     if _says_measure(" ".join(_RE.words.findall(before)[-1:])):
         return False
     rest = before
-    for _ in range(_MOST_BETWEEN):
+    for _ in range(8):
         if (person := _RE.ends_with_person.search(rest)) is not None and not person["of"]:
             return True
         between = _RE.between.search(rest)
         if between is None or (_says_measure(between[0]) and not between[0].endswith((",", ")"))):
             break
         rest = rest[: between.start()]
-    return (read_number(match["value"]) or 0) > OLDEST_PLAIN_AGE and _may_be_about_somebody(before)
-
-
-def _may_be_about_somebody(before: str) -> bool:
-    """Whether a person stands before, no measure, and no thing as the subject ("his dog is", "it was")."""
-    if _says_measure(before) or not _RE.a_person.search(before):
+    is_old = (read_number(match["value"]) or 0) > OLDEST_PLAIN_AGE
+    if not is_old or _says_measure(before) or not _RE.a_person.search(before):
         return False
+    # A thing may be the subject: "his dog is", "it was".
     possessed = _RE.possessed.search(before)
-    return possessed is None or bool(_RE.a_person.search(possessed[0]))
+    return possessed is None or _RE.a_person.search(possessed[0]) is not None
 
 
 def _sentence(match: "re.Match[str]") -> str:
@@ -100,11 +86,9 @@ def _says_measure(text: str) -> bool:
     return any(word.lower().rstrip("'’") in read_words("measures") for word in _RE.words.findall(text))
 
 
-#: Of a line; a text without line ends is a banner as far as this.
-_MOST_CHARS: Final = 300
-#: Lines of a form at the head of a text, one field a line.
-_MOST_LINES: Final = 15
-_LONGEST_FIELD_CHARS: Final = 60
+#: Characters of a line: a text without line ends is a banner as far as this. Lines of a form at the head of a text, one
+#: field a line, and the characters of one.
+_MOST_CHARS, _MOST_LINES, _LONGEST_FIELD_CHARS = 300, 15, 60
 
 
 def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
@@ -116,16 +100,13 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
         yield from _spans(match, 0)
     ages = {int(found[0]) for one in spans if one.category == "age" and (found := _RE.figures.match(text, one.start))}
     known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
-    place = at = 0
+    at = 0
     head: list[tuple[int, str]] = []
     for number, line in enumerate(re.split(r"[\r\n]", text)):
         begin, at = at, at + len(line) + 1
-        while place < len(known) and known[place] < begin:
-            place += 1
-        is_about_somebody = place < len(known) and known[place] < at
         if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
             head.append((begin, line))
-        if is_about_somebody:
+        if bisect_left(known, begin) < bisect_left(known, at):
             yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
     if head and known and known[0] < head[-1][0] + len(head[-1][1]):
         for begin, line in head:
@@ -135,12 +116,9 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
 def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterator[EntitySpan]:
     if _RE.results.match(line):
         return
-    for pattern in (_RE.pair_alone, _RE.sex_alone):
-        for match in pattern.finditer(line):
-            yield from _spans(match, begin)
-    for match in _RE.age_alone.finditer(line):
-        if int(match["age"]) in ages or (is_form and match["years"]):
-            yield from _spans(match, begin)
+    alone = (one for one in _RE.age_alone.finditer(line) if int(one["age"]) in ages or (is_form and one["years"]))
+    for match in (*_RE.pair_alone.finditer(line), *_RE.sex_alone.finditer(line), *alone):
+        yield from _spans(match, begin)
 
 
 def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
@@ -154,27 +132,21 @@ def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
 
 
 #: How far before a date its label, and around a part of one the rest is looked for, in characters.
-_DATE_LABEL_CHARS: Final = 48
-_AROUND_CHARS: Final = 40
-_BEFORE_DATE_CHARS: Final = 30
-_BEFORE_SCORE_CHARS: Final = 120
+_DATE_LABEL_CHARS, _AROUND_CHARS, _BEFORE_DATE_CHARS, _BEFORE_SCORE_CHARS = 48, 40, 30, 120
 
 
 def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield the dates of which a match is a part; the label before each says what it is of."""
     text, start, end = match.string, match.start(), match.end()
     for found in find_dates(text, max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)):
-        if found.start < end and found.end > start and not _is_no_day(text, found):
+        # A date without a year may be one of two on a scale, or of a span.
+        is_no_day = found.readings[0].startswith("-") and (
+            _RE.no_day.match(text, found.start)
+            or _RE.up_to_no_day.search(text, max(0, found.start - _BEFORE_DATE_CHARS), found.end)
+            or _RE.of_a_span.match(text, found.end)
+        )
+        if found.start < end and found.end > start and not is_no_day:
             yield found.start, found.end, _kind_of(text, found.start)
-
-
-def _is_no_day(text: str, found: WrittenDate) -> bool:
-    """Whether a date without a year is one of two on a scale, or of a span."""
-    if not found.readings[0].startswith("-"):
-        return False
-    begin = max(0, found.start - _BEFORE_DATE_CHARS)
-    is_on_scale = _RE.no_day.match(text, found.start) or _RE.up_to_no_day.search(text, begin, found.end)
-    return is_on_scale is not None or _RE.of_a_span.match(text, found.end) is not None
 
 
 def _kind_of(text: str, start: int) -> str:
@@ -218,15 +190,6 @@ def _is_after_test(match: "re.Match[str]") -> bool:
     )
 
 
-def _is_dose(match: "re.Match[str]") -> bool:
-    """Whether a number is a drug's, or so many days of a week: "Lotrel 5/10 daily", "HA 5/7"."""
-    before = _RE.word_before.search(match.string, max(0, match.start() - _BEFORE_SCORE_CHARS), match.start())
-    if before is None or not is_allowed(before[1]) or _is_after_test(match):
-        return False
-    is_often = match["second"] == "7" or _RE.how_often.match(match.string, match.end()) is not None
-    return is_often or (is_drug(before[1]) and not _is_after(_RE.given_on, before))
-
-
 def is_no_score(match: "re.Match[str]") -> bool:
     """Whether a day is no score by the words beside it, no dose, and not "secondary to".
 
@@ -239,7 +202,13 @@ def is_no_score(match: "re.Match[str]") -> bool:
         return False
     if _is_after(_RE.after_time, match):
         return True
-    return not (_is_dose(match) or _RE.score.match(text, start) or _RE.up_to_score.search(text, begin, end))
+    before = _RE.word_before.search(text, max(0, match.start() - _BEFORE_SCORE_CHARS), match.start())
+    if before is not None and is_allowed(before[1]) and not _is_after_test(match):
+        # A number is a drug's, or so many days of a week: "Lotrel 5/10 daily", "HA 5/7".
+        is_often = match["second"] == "7" or _RE.how_often.match(text, match.end()) is not None
+        if is_often or (is_drug(before[1]) and not _is_after(_RE.given_on, before)):
+            return False
+    return not (_RE.score.match(text, start) or _RE.up_to_score.search(text, begin, end))
 
 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
@@ -250,50 +219,38 @@ def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     are shares.
     """
     days = {span: day for span in spans if (day := _RE.day.match(text, span.start)) is not None}
+    if not days:
+        return []
+    parts = {span for span, day in days.items() if _RE.part.match(day[0]) and _RE.of_a_part.match(text, day.end())}
+    timed = {span for span, day in days.items() if _is_after(_RE.after_time, day)}
+    if timed or any(_is_after_test(day) or _is_after(_RE.after_cue, day) for day in days.values()):
+        return [span for span in days if span not in parts or span in timed]
+    # Two side by side, of which one is no share of anything.
     if any(
-        _is_after(_RE.after_time, day) or _is_after_test(day) or _is_after(_RE.after_cue, day) for day in days.values()
-    ):
-        return [span for span, day in days.items() if not _is_part(day) or _is_after(_RE.after_time, day)]
-    if _are_listed(list(days.values())):
-        return [span for span, day in days.items() if not _is_part(day)]
-    ends = [end.start() for end in re.finditer("\n", text)] if days else []
-    lines = {bisect(ends, one.start()) for one in _RE.whole_date.finditer(text)} if days else ()
-    return [
-        span
-        for span, day in days.items()
-        if day["first"] != day["second"]
-        and not _RE.part.match(day[0])
-        and (_begins_line(day) or _RE.has_nought.search(day[0]) or bisect(ends, day.start()) in lines)
-    ]
-
-
-def _is_part(day: "re.Match[str]") -> bool:
-    return _RE.part.match(day[0]) is not None and _RE.of_a_part.match(day.string, day.end()) is not None
-
-
-def _begins_line(day: "re.Match[str]") -> bool:
-    is_head = _RE.head.search(day.string, max(0, day.start() - 5), day.start()) is not None
-    return is_head and _RE.after_head.match(day.string, day.end()) is not None
-
-
-def _are_listed(days: "list[re.Match[str]]") -> bool:
-    """Whether two of some days stand side by side, of which one is no share of anything: "10/28, 11/05"."""
-    return any(
-        _RE.listed.fullmatch(former.string, former.end(), latter.start()) is not None
+        _RE.listed.fullmatch(text, former.end(), latter.start())
         and any(int(one["first"]) > int(one["second"]) for one in (former, latter))
-        for former, latter in pairwise(days)
-    )
+        for former, latter in pairwise(days.values())
+    ):
+        return [span for span in days if span not in parts]
+    ends = [end.start() for end in re.finditer("\n", text)]
+    lines = {bisect(ends, one.start()) for one in _RE.whole_date.finditer(text)}
+    found = []
+    for span, day in days.items():
+        start, end = day.span()
+        begins_line = _RE.head.search(text, max(0, start - 5), start) and _RE.after_head.match(text, end)
+        is_day = begins_line or _RE.has_nought.search(day[0]) or bisect(ends, start) in lines
+        if is_day and day["first"] != day["second"] and not _RE.part.match(day[0]):
+            found.append(span)
+    return found
 
 
 _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-_FEWEST_DIGITS: Final = 4
-#: After a label that is a word of a note too, with nothing between: a year, a dose and a count have fewer.
-_FEWEST_DIGITS_BARE: Final = 5
-#: Of a telephone number, and of groups after such a label.
-_FEWEST_DIGITS_LONG: Final = 7
+#: Of any number; after a label that is a word of a note too, with nothing between, since a year, a dose and a count
+#: have fewer; of a telephone number, and of groups after such a label.
+_FEWEST_DIGITS, _FEWEST_DIGITS_BARE, _FEWEST_DIGITS_LONG = 4, 5, 7
 
 
 def is_vin(code: str) -> bool:
@@ -324,10 +281,6 @@ def is_internet_address(match: "re.Match[str]") -> bool:
     return True
 
 
-#: How far before a number its label is looked for, in characters.
-_LABEL_CHARS: Final = 40
-
-
 def read_phone(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield a telephone number with its extension; a fax is one by its label."""
     start, _ = span_in(match)
@@ -336,7 +289,7 @@ def read_phone(match: "re.Match[str]", _rule: Rule) -> Places:
 
 def _phone(text: str, start: int, end: int) -> tuple[int, int, str]:
     extension = _RE.extension.match(text, end)
-    is_fax = _RE.fax.search(text[max(0, start - _LABEL_CHARS) : start])
+    is_fax = _RE.fax.search(text[max(0, start - _AROUND_CHARS) : start])
     return start, extension.end() if extension else end, "fax" if is_fax else "phone"
 
 
@@ -377,14 +330,13 @@ def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
 #: A number of so many digits is recognized by its last four; shorter ones are searched for whole.
 _LAST: Final = 4
 _COUNTS: Final = {"three": 3, "3": 3, "four": 4, "4": 4, "five": 5, "5": 5, "six": 6, "6": 6}
-_OF_A_NUMBER_CHARS: Final = 80
 
 
 def is_end_of_number(match: "re.Match[str]") -> bool:
     """Whether as many figures stand there as the words before them say, or what ends so is something numbered."""
     if match["count"]:
         return digits_of(match["value"]) == _COUNTS[match["count"].lower()]
-    begin = max(0, match.start() - _OF_A_NUMBER_CHARS)
+    begin = max(0, match.start() - 80)
     return _RE.of_a_number.search(match.string, begin, match.start()) is not None
 
 

@@ -18,8 +18,10 @@ from clinaudit.audit.pii.values.normal_form import name_parts
 
 _RE: Final = Patterns(__name__)
 
+_MAY_WRITE, _IS_OF_A_TOWN = says("-nobody"), says("-term -coding_systems -no_names")
 _FEWEST_LETTERS_ALONE: Final = 4
-_FIRST_NAME_CHARS: Final = 40
+#: How far before a name, a state and an occupation is read, in characters.
+_CHARS: Final = 40
 
 
 def find_names_elsewhere(text: str, found: Iterable[EntitySpan]) -> Iterator[EntitySpan]:
@@ -34,12 +36,8 @@ def find_names_elsewhere(text: str, found: Iterable[EntitySpan]) -> Iterator[Ent
             of_last.setdefault(written.rpartition(" ")[2], category)
     for span in spans:
         written = text[span.start : span.end]
-        yield EntitySpan(span.start, span.end, of_last.get(written, known[written]), span.found_by)
-    yield from _elsewhere(text, known)
-
-
-def _elsewhere(text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
-    """Yield the other places of names that were found, whole and by their longer parts."""
+        yield span._replace(category=of_last.get(written, known[written]))
+    # Whole, and by their longer parts.
     wanted: dict[str, str] = {}
     for written, category in known.items():
         if not is_allowed(written):
@@ -49,16 +47,13 @@ def _elsewhere(text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
             if alone and word[0].isupper() and word.lower() not in read_words("no_names"):
                 wanted.setdefault(word, category)
     for written, start in places_of(wanted, text):
-        if _is_whole(text, start, start + len(written)):
-            yield EntitySpan(_with_first_name(text, start), start + len(written), wanted[written], "names")
-
-
-def _with_first_name(text: str, start: int) -> int:
-    """Return where a last name begins with the first name or initials before it, if such stand there."""
-    before = _RE.first_name.search(text, max(0, start - _FIRST_NAME_CHARS), start)
-    if before is None or is_of_notes(before["first"]) or is_allowed(before["first"]):
-        return start
-    return before.start("first")
+        end = start + len(written)
+        if _is_whole(text, start, end):
+            # A last name begins with the first name or initials before it, if such stand there.
+            before = _RE.first_name.search(text, max(0, start - _CHARS), start)
+            if before is not None and not is_of_notes(before["first"]) and not is_allowed(before["first"]):
+                start = before.start("first")
+            yield EntitySpan(start, end, wanted[written], "names")
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -84,7 +79,14 @@ def read_name(match: "re.Match[str]", rule: Rule) -> Places:
         kept.append(word)
         if _RE.genitive.search(word[0]):
             break
-    while kept and (_RE.no_end.fullmatch(kept[-1][0]) or _is_degree(text, kept)):
+    while (
+        kept
+        and (
+            _RE.no_end.fullmatch(kept[-1][0])
+            # "Ross, PA-C" is no last name with a first.
+            or (len(kept) > 2 and _RE.degree.fullmatch(kept[-1][0]) and text[: kept[-1].start()].rstrip().endswith(","))
+        )
+    ):
         kept.pop()
     if len(kept) < rule.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
         return
@@ -97,12 +99,6 @@ def read_name(match: "re.Match[str]", rule: Rule) -> Places:
     end = last.start() + genitive.start() if genitive else last.end() - is_stop
     start = kept[0].start()
     yield start, end if rule.goes_on else without_labels(text, start, end), rule.kind
-
-
-def _is_degree(text: str, kept: list[re.Match[str]]) -> bool:
-    """Whether the last of some words is a clinician's degree: "Ross, PA-C" is no last name with a first."""
-    last = kept[-1]
-    return len(kept) > 2 and text[: last.start()].rstrip().endswith(",") and bool(_RE.degree.fullmatch(last[0]))
 
 
 def are_initials(match: "re.Match[str]") -> bool:
@@ -138,14 +134,10 @@ def is_no_speech(match: "re.Match[str]") -> bool:
     return is_all and all(word[0].isupper() and not is_of_notes(word.strip(".,")) for word in found)
 
 
-_MAY_WRITE: Final = says("-nobody")
-_FEWEST_HEADERS: Final = 2
-
-
 def read_mail_names(match: "re.Match[str]", rule: Rule) -> Places:
     """Yield everybody whom a header of mail names: "Cc: A. Krag; B. Lund <b@x.org>"; a lone "To:" is none."""
     headers = sum(_RE.headers.match(line) is not None for line in _lines_around(match))
-    if headers < _FEWEST_HEADERS and "@" not in match["value"]:
+    if headers < 2 and "@" not in match["value"]:
         return
     place = match.start("value")
     # What is no name keeps its length, so that places stay.
@@ -153,10 +145,6 @@ def read_mail_names(match: "re.Match[str]", rule: Rule) -> Places:
     for found in _RE.anybody.finditer(line):
         if all(map(_MAY_WRITE, re.split(r"[\s,]+", found[0]))):
             yield place + found.start(), place + found.end(), rule.kind
-
-
-_CHARS: Final = 40
-_IS_OF_A_TOWN: Final = says("-term -coding_systems -no_names")
 
 
 def is_in_no_state(match: "re.Match[str]") -> bool:

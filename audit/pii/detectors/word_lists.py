@@ -11,7 +11,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,10 +23,6 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import drug_words
 
 _RE: Final = Patterns(__name__)
-
-_PACKAGE: Final = "philter_lite"
-#: Of two letters there are too many abbreviations.
-_FEWEST_NAME_LETTERS: Final = 3
 
 
 def is_plain_word(word: str) -> bool:
@@ -51,11 +47,12 @@ def is_sure_name(word: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _is_in_lists(word: str, lists: tuple[str, ...]) -> bool:
+    def is_listed(folded: str) -> bool:
+        return any(folded in _lists()[name] for name in lists)
+
     parts = [_fold(part) for part in _RE.parts.split(word) if part]
-    whole = any(_fold(word) in _lists()[name] for name in lists)
-    return len(_fold(word)) >= _FEWEST_NAME_LETTERS and (
-        whole or (bool(parts) and all(any(part in _lists()[name] for name in lists) for part in parts))
-    )
+    # Of two letters there are too many abbreviations.
+    return len(_fold(word)) > 2 and (is_listed(_fold(word)) or (bool(parts) and all(map(is_listed, parts))))
 
 
 def _fold(word: str) -> str:
@@ -66,7 +63,7 @@ def _fold(word: str) -> str:
 @cache
 def _lists() -> dict[str, frozenset[str]]:
     """Return the lists by name; a line of the file is one of them: reading all of it as TOML takes seconds."""
-    found = find_spec(_PACKAGE)
+    found = find_spec("philter_lite")
     if found is None or found.origin is None:
         raise BadInputError(
             "the word lists of philter-lite are not installed: pip install --no-deps philter-lite==0.6.0"
@@ -86,11 +83,6 @@ def read_words(name: str) -> frozenset[str]:
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
 
 
-def _ending(name: str) -> re.Pattern[str]:
-    """Return what matches words in small letters that end as one of a list, after two letters at least."""
-    return re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
-
-
 @cache
 def read_labels(model: str) -> Mapping[str, str]:
     """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
@@ -98,16 +90,18 @@ def read_labels(model: str) -> Mapping[str, str]:
     return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
-#: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
-_FINDING: Final = _ending("endings_of_findings")
-_DRUG_STEM: Final = _ending("stems_of_drugs")
+#: Words in small letters that end as findings, procedures and specialties do, or by the stems by which nonproprietary
+#: names of drugs are made (USAN), after two letters at least.
+_FINDING, _DRUG_STEM = (
+    re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
+    for name in ("endings_of_findings", "stems_of_drugs")
+)
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
 
 
 @cache
-def allowed_terms() -> frozenset[str]:
-    """Return the terms, folded: in lower case, without accents and apostrophes."""
+def _allowed_terms() -> frozenset[str]:
     lists = ("allowed_terms", "brands", "organisms")
     return frozenset(map(fold_words, (*drug_words(), *(term for name in lists for term in read_words(name)))))
 
@@ -121,10 +115,9 @@ def is_allowed(text: str) -> bool:
     if text.strip(".,;:()").removesuffix("s") in read_words("clinical_shorthand"):
         return True
     folded = fold_words(text)
-    alone = folded.removesuffix("s")
-    if folded in allowed_terms() or alone in allowed_terms():
-        return True
-    return folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, (folded, alone)))
+    both = folded, folded.removesuffix("s")
+    is_term = any(one in _allowed_terms() for one in both)
+    return is_term or (folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, both)))
 
 
 def is_clinical_term(word: str) -> bool:
@@ -194,16 +187,8 @@ def is_word(written: str) -> bool:
 def is_known_name(word: str) -> bool:
     """Whether a word is a first or last name, of those that are words too, or common."""
     small = word.lower()
-    return (
-        small in read_words("words_and_names")
-        or small in read_words("given_words")
-        or word.title() in read_words("given_names")
-    )
-
-
-def is_abstract(word: str) -> bool:
-    """Whether a word ends as no name does: "radiology", "weakness"."""
-    return _RE.abstract.match(word) is not None
+    is_word_too = small in read_words("words_and_names") or small in read_words("given_words")
+    return is_word_too or word.title() in read_words("given_names")
 
 
 #: Words of notes that are first or last names as well, where they are written as one.
@@ -219,25 +204,22 @@ def is_of_notes(word: str) -> bool:
     return small in read_words("no_names") and not is_name
 
 
-_FEWEST_LETTERS: Final = 4
-
-
 @lru_cache(maxsize=100_000)
 def _is_unlisted(word: str) -> bool:
     """Whether a word in small letters is one of no list: long enough and spoken, so that it is no abbreviation."""
-    is_spoken = len(word) >= _FEWEST_LETTERS and _RE.vowel.search(word) is not None
+    is_spoken = len(word) >= 4 and _RE.vowel.search(word) is not None
     is_listed = is_plain_word(word) or is_word(word) or is_allowed(word.upper())
     return is_spoken and not is_listed and _RE.verb.fullmatch(word) is None
 
 
 #: What rules ask of words, by name, beside the lists.
 _KINDS: Final[Mapping[str, Callable[[str], object]]] = {
-    "abstract": is_abstract,
+    "abstract": _RE.abstract.match,
     "clinical": is_clinical_term,
     "first_name": is_first_name,
     "initial": re.compile("[A-Z]").fullmatch,
     "known": is_known_name,
-    "nobody": lambda word: is_of_notes(word) or is_clinical_term(word) or is_abstract(word),
+    "nobody": lambda word: is_of_notes(word) or is_clinical_term(word) or _RE.abstract.match(word),
     "note": is_of_notes,
     "plain": is_plain_word,
     "small": str.islower,
@@ -251,22 +233,18 @@ _KINDS: Final[Mapping[str, Callable[[str], object]]] = {
 
 def says(asked: str) -> Callable[[str], bool]:
     """Return what says whether a word is all that is asked: `given_names|known -term`, of a list or known, no term."""
-    each = [[_asks(one) for one in any_of.split("|")] for any_of in asked.split()]
+
+    def asks(one: str) -> Callable[[str], object]:
+        name = one.removeprefix("-")
+        entries = frozenset[str]() if name in _KINDS else frozenset(map(str.lower, read_words(name)))
+        is_one = _KINDS.get(name) or (lambda word: word.lower().strip(".") in entries)
+        return (lambda word: not is_one(word)) if one != name else is_one
+
+    each = [list(map(asks, any_of.split("|"))) for any_of in asked.split()]
     return lambda word: all(any(is_one(word) for is_one in any_of) for any_of in each)
 
 
-def _asks(one: str) -> Callable[[str], object]:
-    name = one.removeprefix("-")
-    is_one = _KINDS.get(name) or partial(_is_listed, frozenset(map(str.lower, read_words(name))))
-    return (lambda word: not is_one(word)) if one != name else is_one
-
-
-def _is_listed(entries: frozenset[str], word: str) -> bool:
-    return word.lower().strip(".") in entries
-
-
 _GERMAN_CHARS: Final = 150
-_FEWEST_OF_GERMAN: Final = 2
 
 
 def _is_of_german(text: str, start: int, end: int) -> bool:
@@ -275,7 +253,7 @@ def _is_of_german(text: str, start: int, end: int) -> bool:
         return False
     before = text[max(0, start - _GERMAN_CHARS) : start].rpartition("\n")[2]
     beside = re.findall(r"[a-zäöüß]+", before + text[end : end + _GERMAN_CHARS].partition("\n")[0])
-    return len(read_words("words_of_german").intersection(beside)) >= _FEWEST_OF_GERMAN
+    return len(read_words("words_of_german").intersection(beside)) >= 2
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
@@ -285,32 +263,31 @@ def is_eponym(text: str, start: int, end: int) -> bool:
     stop = other.end() if other else end
     after = _RE.of_what.match(text, stop)
     follows = after[1].lower() if after else ""
-    written = text[start:end]
+    written, begin = text[start:end], max(0, start - _CHARS)
     is_one = " " not in written
     is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
-    if follows and (
+    is_known = is_pair or is_allowed(written)
+    if after and (
         (is_pair and follows == "chart")
         or {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
         or (is_one and _FINDING.fullmatch(follows) is not None)
-        or any(is_allowed(f"{written} {word}") for word in {follows, *(after[0] if after else "").split()[:1]})
-        or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))
+        or any(is_allowed(f"{written} {word}") for word in {follows, *after[0].split()[:1]})
+        or (is_known and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True
-    is_known = is_pair or is_allowed(written)
-    is_two = is_known or before is not None or "-" in text[start:stop]
-    if is_one and (
-        _RE.scored.match(text, stop)
-        or (is_two and _RE.result.match(text, stop) is not None)
-        or (is_known and _RE.figure.match(text, stop) is not None)
-        or (
-            (former := _RE.word_before.search(text, max(0, start - _CHARS), start))
-            and is_allowed(f"{former[1]} {written}")
-        )
-    ):
-        return True
-    is_listed = is_first_name(written) or is_last_name(written)
-    if is_one and not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
-        return True
+    if is_one:
+        former = _RE.word_before.search(text, begin, start)
+        is_two = is_known or before is not None or "-" in text[start:stop]
+        if (
+            _RE.scored.match(text, stop)
+            or (is_two and _RE.result.match(text, stop))
+            or (is_known and _RE.figure.match(text, stop))
+            or (former and is_allowed(f"{former[1]} {written}"))
+        ):
+            return True
+        is_listed = is_first_name(written) or is_last_name(written)
+        if not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
+            return True
     if text[max(0, start - 1) : start] == "?" and _RE.suspected.match(text, end):
         return True
-    return text[end : end + 1] == ")" and _RE.by_technique.search(text, max(0, start - _CHARS), start) is not None
+    return text[end : end + 1] == ")" and _RE.by_technique.search(text, begin, start) is not None
