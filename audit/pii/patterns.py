@@ -1,7 +1,7 @@
 """Patterns that a module looks for: rows of `patterns.toml` beside it, in the table of the module's name.
 
-Under `any_case` capital and small letters are the same. `${kin}` stands for the words of that name in the vocabulary of
-the rules. A long pattern is a list of its parts.
+Under `any_case` capital and small letters are the same. `${kin}` stands for the row of that name under `shared`, where
+there is one, and else for the words of that name in the vocabulary of the rules. A long pattern is a list of its parts.
 """
 
 import re
@@ -24,6 +24,8 @@ class Patterns:
         table = _read(self._package)[self._table]
         any_case = table.get("any_case", {})
         written = "".join(any_case.get(name) or table[name])
+        for shared, text in table.get("shared", {}).items():
+            written = written.replace(f"${{{shared}}}", "".join(text))
         if "${" in written:
             # Late: the rules' own modules have patterns, too.
             from clinaudit.audit.pii.detectors.rules import expand

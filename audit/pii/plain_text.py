@@ -35,54 +35,10 @@ _ENCLOSED: Final = {
 _INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
 #: Letters that stand for figures among figures. A bar is none: it stands between cells.
 _FIGURES: Final = str.maketrans("OoQlI", "00011")
-#: A tab or an empty line, between cells of a table and paragraphs as a rule: it breaks a number only where a hyphen
-#: stands near, and the last group has no more than four figures then.
-_GAP: Final = r"(?:[ ]*\t[ \t]*|[ \t]*\r?\n(?:[ \t]*\r?\n)+[ \t]*)"
-_HALVES: Final = "|".join(
-    (
-        *(
-            f"(?<=[0-9]-{'[0-9]' * before}){_GAP}(?=[0-9]{{{least},{4 - before}}}(?![0-9]))"
-            for before, least in enumerate((2, 1, 1, 1))
-        ),
-        f"(?<=[0-9]){_GAP}(?=[0-9]{{0,3}}-[0-9]{{2,4}}(?![0-9]))",
-    )
-)
-#: White space that a number, a word with a hyphen, or an address of the Internet is broken by.
-_BREAKS: Final = re.compile(
-    r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])"
-    r"|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
-    r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
-    r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
-    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
-    rf"|{_HALVES}"
-)
-#: Dots or underscores that lead from a label to its value.
-_FILL: Final = r"(?:[.·…]{2,}+|_{2,}+|(?:[.·][ ]){2,}+[.·]?+|…)"
-#: What leads over a gap within a line: "NO......: 1", "No: ____1", "No. . . . 1", "No       : 1", "NO       1".
-#: Three dots are as often a pause of the writer's: alone they lead to a figure. A blank to fill in leads to no label
-#: after it. A gap alone is as often one between columns: it leads from what names a number to a figure.
-_LEADERS: Final = re.compile(
-    r"(?<=[^\W_]|[)#])[ \t]*+"
-    rf"(?::[ \t]*+{_FILL}[ \t]*+:?+|{_FILL}[ \t]*+:|[.·]{{4,}}+|_{{3,}}+|(?:[.·][ ]){{3,}}+[.·]?+"
-    r"|(?:\.{3}|…)(?=[ \t]*\d)|(?<=[ \t]{4}):|:(?=[ \t]{4}))[ \t]*+(?=[^\W_]|[(+#])"
-    r"(?![A-Za-z]+(?:[ ][A-Za-z]+){0,2}[ \t]*(?::|[._]{2}))"
-    r"|(?:(?<=#)|(?<=(?i:\bno|\bid))|(?<=(?i:\bmrn|\bssn|\bdob|\btel)))[ \t]{4,}+(?=\d)"
-)
 #: No leader is without one of them.
 _SIGNS_OF_LEADERS: Final = ("..", "__", "    ", "\t", "…", "·", ". .")
-#: Of base64: seven characters are a telephone number, nine a social security number.
-_FEWEST_CHARS_DECODED: Final = 10
-#: Of hexadecimal, and of a line of base64 that others follow.
-_FEWEST_CHARS_OF_LINE: Final = 16
 #: How often an encoding within an encoding is undone.
 _MOST_TIMES_ENCODED: Final = 3
-_BASE64: Final = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}={{0,2}}(?![\w+/])")
-#: The same over lines, as mail breaks it.
-_BASE64_LINES: Final = re.compile(
-    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_OF_LINE},}}+"
-    r"(?:[ \t]*\r?\n[ \t]*[A-Za-z0-9+/_-]{2,}+)++={0,2}(?![\w+/])"
-)
-_HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_OF_LINE // 2},}}(?!\w)")
 #: How long the pieces are in which a text is read otherwise, and how much of it two neighbours share at least.
 _PIECE_CHARS: Final = 4_000
 _SHARED_CHARS: Final = 400
@@ -202,15 +158,9 @@ def _read_once(text: str) -> PlainText:
     if all(len(plain) == 1 for plain in read.values()) and not _RE.encoded.search(text):
         # Of nearly every text, and of a long one a hundred times as fast as going by characters.
         return as_given(text.translate(read))
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for written, start, end in _decoded(text):
-        for character in _plain_character(written):
-            characters.append(character)
-            starts.append(start)
-            ends.append(end)
-    return PlainText("".join(characters), tuple(starts), tuple(ends))
+    read_all = [(char, *place) for written, *place in _decoded(text) for char in _plain_character(written)]
+    characters, starts, ends = zip(*read_all, strict=True) if read_all else ((), (), ())
+    return PlainText("".join(characters), starts, ends)
 
 
 def overlapping_pieces(text: str, *, chars: int, shared: int) -> Iterator[tuple[int, int]]:
@@ -236,7 +186,7 @@ def joins(text: str) -> Iterator[Edit]:
 
     It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
     """
-    return without(_BREAKS.finditer(text))
+    return without(_RE.breaks.finditer(text))
 
 
 def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
@@ -249,13 +199,12 @@ def read_past_leaders(plain: PlainText) -> PlainText:
 
     A wide gap without a sign is one blank. The text itself where nothing leads.
     """
-
     return plain.replaced(leaders(plain.text))
 
 
 def leaders(text: str) -> Iterator[Edit]:
     """Yield what leads over a gap, to be a colon and a blank."""
-    for match in _LEADERS.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
+    for match in _RE.leaders.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)
         yield start, end, [blank] if match[0].isspace() else [(":", start, start + 1), blank]
@@ -265,7 +214,7 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
     """Yield the stretches of a text that hide another text, with what they hide."""
     from base64 import b64decode
 
-    for match in (*_BASE64.finditer(text), *_BASE64_LINES.finditer(text)):
+    for match in (*_RE.base64.finditer(text), *_RE.base64_lines.finditer(text)):
         padded = _RE.white.sub("", match[0]).rstrip("=")
         if not (any(map(str.isupper, padded)) or any(map(str.isdigit, padded))):
             continue
@@ -276,7 +225,7 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
         hidden = _printable(content)
         if hidden is not None:
             yield Encoded(*match.span(), hidden)
-    for match in _HEX.finditer(text):
+    for match in _RE.hex.finditer(text):
         hidden = _printable(bytes.fromhex(match[0].removeprefix("0x")))
         if hidden is not None:
             yield Encoded(*match.span(), hidden)
@@ -293,13 +242,12 @@ def _printable(content: bytes) -> str | None:
 def _decoded(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each character or encoded stretch of a text, decoded, with its place."""
     place = 0
-    for match in _RE.encoded.finditer(text):
-        for at in range(place, match.start()):
-            yield text[at], at, at + 1
-        yield _decode(match[0]), *match.span()
-        place = match.end()
-    for at in range(place, len(text)):
-        yield text[at], at, at + 1
+    for match in (*_RE.encoded.finditer(text), None):
+        begin, end = match.span() if match else (len(text), len(text))
+        yield from ((text[at], at, at + 1) for at in range(place, begin))
+        if match:
+            yield _decode(match[0]), begin, end
+        place = end
 
 
 def _decode(written: str) -> str:

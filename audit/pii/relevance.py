@@ -26,9 +26,14 @@ Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]
 @cache
 def intents() -> tuple[Intent, ...]:
     """Return what questions ask for, by the table."""
+
+    def any_of(words: Iterable[str]) -> re.Pattern[str]:
+        written = (re.escape(word).replace(r"\ ", r"\s+").replace(r"\*", r"\w*") for word in words)
+        return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
+
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("intents.toml").read_text("utf-8"))["intent"]
     return tuple(
-        (tuple(_any_of(row[kind]) for kind in ("verbs", "nouns") if row.get(kind)), frozenset(row["needs"]))
+        (tuple(any_of(row[kind]) for kind in ("verbs", "nouns") if row.get(kind)), frozenset(row["needs"]))
         for row in rows
     )
 
@@ -40,40 +45,10 @@ def needed_categories(query: str | None) -> frozenset[str]:
     return frozenset().union(*(needs for kinds, needs in intents() if all(words.search(query) for words in kinds)))
 
 
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.IGNORECASE)
-
-
-def _word(written: str) -> str:
-    return re.escape(written).replace(r"\ ", r"\s+").replace(r"\*", r"\w*")
-
-
 Gender = Literal["female", "male"]
 Role = Literal["speaker", "patient", "relative", "clinician", "other"]
 
-_FEMALE_RELATIVES: Final = (
-    "mother|mom|mum|wife|daughter|sister|grandmother|grandma|granddaughter|aunt|niece|girlfriend"
-    "|stepmother|stepdaughter"
-)
-_MALE_RELATIVES: Final = (
-    "father|dad|husband|son|brother|grandfather|grandpa|grandson|uncle|nephew|boyfriend|stepfather|stepson"
-)
-_OTHER_RELATIVES: Final = "parents?|child|children|kids?|baby|spouse|partner|cousin|sibling|friend|colleague|roommate"
-_MENTION: Final = re.compile(
-    r"(?<!\w)(?:(?P<speaker>I|me|my|mine|myself|I'm|I've|I’m|I’ve)|(?P<patient>patient|pt|client)"
-    rf"|(?P<female_relative>{_FEMALE_RELATIVES})|(?P<male_relative>{_MALE_RELATIVES})|(?P<relative>{_OTHER_RELATIVES})"
-    r"|(?P<female>she|her|hers|herself|woman|girl|lady)|(?P<male>he|him|his|himself|man|boy|gentleman)"
-    r"|(?P<all>they|them|their|theirs|both|everyone|everybody|each|we|our|us|family|couple|these|people))(?!\w)",
-    re.IGNORECASE,
-)
 _TITLES: Final = frozenset({"mrs", "ms", "miss", "madam", "mr", "sir", "dr", "doctor", "prof"})
-_NOUNS: Final = frozenset(f"{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|parent|parents|child|children".split("|"))
-#: A noun for somebody that stands right before their name.
-_APPOSED: Final = re.compile(
-    rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
-    re.IGNORECASE,
-)
-_TITLE_CHARS = 10
 
 
 @dataclass(eq=False, slots=True)
@@ -100,7 +75,7 @@ class DescribedSubjects:
         # A word within a name is part of it.
         words = [
             (word.start(), word)
-            for word in _MENTION.finditer(text)
+            for word in _RE.mention.finditer(text)
             if not any(span.start <= word.start() < span.end for span in people)
         ]
         for start, mention in sorted([*names, *words], key=itemgetter(0)):
@@ -127,7 +102,7 @@ class DescribedSubjects:
         most = max((len(subject.words & words) for subject in self.subjects), default=0)
         if most:
             return [subject for subject in self.subjects if len(subject.words & words) == most]
-        cues = {str(found.lastgroup) for found in _MENTION.finditer(query)}
+        cues = {str(found.lastgroup) for found in _RE.mention.finditer(query)}
         if "all" in cues:
             return people
         genders = cues & {"female", "male"}
@@ -154,7 +129,7 @@ class DescribedSubjects:
     def _named(self, span: EntitySpan) -> Subject:
         """Return whom a name calls."""
         # A title may stand before the name that was found, or within it.
-        before = list(_RE.title.finditer(self._text, max(0, span.start - _TITLE_CHARS), span.start))
+        before = list(_RE.title.finditer(self._text, max(0, span.start - 10), span.start))
         adjoins = before and before[-1].end() == span.start
         title = before[-1] if adjoins else _RE.title.match(self._text, span.start, span.end)
         words = {word.casefold() for word in _RE.word.findall(self._text[span.start : span.end])} - _TITLES
@@ -168,12 +143,12 @@ class DescribedSubjects:
 
     def _known(self, span: EntitySpan, words: set[str], role: Role) -> Subject | None:
         """Return the subject whom a name calls, where they were mentioned before."""
-        if self._mentions and _APPOSED.fullmatch(self._text, self._mentions[-1][0], span.start):
+        if self._mentions and _RE.apposed.fullmatch(self._text, self._mentions[-1][0], span.start):
             # "Her husband Per Lund", "the patient, Ada Lund": one person.
             return self._mentions[-1][1][0]
         for subject in reversed(self.subjects):
             # Of two who share a surname neither has all words of the other's name.
-            names = subject.words - _NOUNS
+            names = {word for word in subject.words if not _RE.noun.fullmatch(word)}
             if names and (words <= names or names <= words):
                 return subject
         return next((one for one in self._in_role(role) if role == "patient" and not one.words), None)
@@ -212,9 +187,9 @@ def needed_spans(text: str, spans: Iterable[EntitySpan], query: str | None) -> l
     `spans` are all that was found: names among them tell whom the others are about.
     """
     found, needed = list(spans), needed_categories(query)
-    if query is None or not needed:
-        return []
     wanted = [span for span in found if span.category in needed]
+    if query is None or not wanted:
+        return []
     described = DescribedSubjects(text, found)
     asked = described.asked_about(query)
     if asked is None or not described.subjects:

@@ -23,12 +23,6 @@ _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, na
 _BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
 _SETS: Final = {name: frozenset(held) for name, held in _TABLES["sets"].items()}
 _OF_ANYTHING, _WEAK, _HEADINGS, _OF_A_PAGE = (_SETS[name] for name in ("of_anything", "weak", "headings", "of_a_page"))
-_STRING: Final = r'(?:"(?:[^"\\\n]|\\.){0,300}"|\'[^\'\n]{0,300}\')'
-_JSON: Final = re.compile(
-    rf"(?P<open>[\{{\[])|(?P<close>[\}}\]])|[\"'](?P<key>[\w .-]{{1,40}})[\"']\s{{0,4}}[:=]>?\s{{0,4}}"
-    rf"(?P<value>{_STRING}|-?\d[\w.-]{{0,40}}|\[\s{{0,6}}{_STRING}(?:\s{{0,6}},\s{{0,6}}{_STRING}){{0,20}}\s{{0,6}}\])?"
-)
-_IN_STRING: Final = re.compile(rf"{_STRING}|-?\d[\w.-]*")
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
@@ -129,7 +123,7 @@ def _in_holder(text: str, holders: Sequence[Holder]) -> Found:
         if kind is None:
             continue
         # Of a list each value is one; a string stands within its quotes.
-        values = [one.span() for one in _IN_STRING.finditer(text, *place)] if text[place[0]] in "\"'[" else [place]
+        values = [one.span() for one in _RE.in_string.finditer(text, *place)] if text[place[0]] in "\"'[" else [place]
         for start, end in values:
             is_quoted = text[start] in "\"'" and end - start > 1
             yield kind, (start + 1, end - 1) if is_quoted else (start, end)
@@ -166,7 +160,7 @@ def _in_holders(text: str, parts: Iterable[Part]) -> Found:
 def _parts_of_json(text: str) -> Iterator[Part]:
     """Yield the parts of JSON, whole or in part."""
     last = ""
-    for part in _JSON.finditer(text):
+    for part in _RE.json.finditer(text):
         if part["open"]:
             yield "open", last, _NOWHERE
         elif part["close"]:

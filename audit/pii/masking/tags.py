@@ -5,7 +5,6 @@ is Ada Lund where she is the only one; John Smith Jr. is not John Smith, nor Mrs
 holds something like a tag itself is no special case: that is masked too, as `<TAG_1>`.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +21,6 @@ from clinaudit.audit.pii.values.normal_form import kind_of, normalize
 
 _RE: Final = Patterns(__name__)
 
-_TITLE: Final = r"(?<!\w)(?:(?P<he>mr|sir)|(?P<she>mrs|ms|miss|madam)|(?P<doctor>dr|doctor|prof|professor))\b\.?"
-_BEFORE: Final = re.compile(rf"{_TITLE}\s*$", re.IGNORECASE)
-_WITHIN: Final = re.compile(_TITLE, re.IGNORECASE)
 _CHARS: Final = 12
 #: They are no doctors.
 _NO_DOCTORS: Final = frozenset({"patient_name", "relative_name"})
@@ -210,7 +206,7 @@ def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
     if value is None:
         return "as written", written
     if value.kind == "name":
-        title = _BEFORE.search(text[max(0, hidden.start - _CHARS) : hidden.start]) or _WITHIN.match(
+        title = _RE.before.search(text[max(0, hidden.start - _CHARS) : hidden.start]) or _RE.within.match(
             text, hidden.start, hidden.end
         )
         which = _RE.generation.search(written) or _RE.generation.match(text[hidden.end - 1 : hidden.end + _CHARS], 1)

@@ -29,13 +29,6 @@ _MOST_KEPT: Final = 50_000
 #: A leap year: a day without a year is a day of some year.
 _LEAP_YEAR: Final = 2000
 
-_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
-_DAY = rf"(?:(?P<day>3[01]|[12][0-9]|0?[1-9])(?:\s?(?:st|nd|rd|th))?|(?P<spelled>{_ORDINAL}))"
-_YEAR = r"(?:(?P<year>(?:1[89]|20)[0-9]{2})|'?(?P<short>[0-9]{2}))(?![0-9A-Za-z_]|[.,:/][0-9])"
-_GAP = r"[\s,./-]{0,3}"
-_DAY_BEFORE = re.compile(rf"(?<![0-9A-Za-z_/.-]){_DAY}(?:\sday)?[\s./-]{{0,2}}(?:of\s)?$", re.IGNORECASE)
-_DAY_AFTER = re.compile(rf"[\s./-]{{0,2}}(?:the\s)?{_DAY}(?![0-9A-Za-z_]|[.:/][0-9])", re.IGNORECASE)
-_YEAR_AFTER = re.compile(rf"{_GAP}(?:of\s|in\s)?{_YEAR}", re.IGNORECASE)
 _WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
 
 
@@ -149,18 +142,18 @@ def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator
     for match in _RE.month_name.finditer(text, begin, last):
         start, end = match.span()
         month = _MONTHS.index(match[0][:3].lower()) + 1
-        day = _DAY_BEFORE.search(text[max(0, start - 24) : start])
+        day = _RE.day_before.search(text[max(0, start - 24) : start])
         if day is not None:
-            year = _YEAR_AFTER.match(text, end)
+            year = _RE.year_after.match(text, end)
             found = _read_named(month, day, year)
             # "the second may be": a word of the language, unless it is written as a name or a year follows.
             if found and (year or match[0][0].isupper() or match[0].lower() not in _WORDS_TOO):
                 yield WrittenDate(max(0, start - 24) + day.start(), _end(text, match, None, year), found)
             if found:
                 continue
-        day = _DAY_AFTER.match(text, end)
+        day = _RE.day_after.match(text, end)
         if day is not None:
-            year = _YEAR_AFTER.match(text, day.end())
+            year = _RE.year_after.match(text, day.end())
             found = _read_named(month, day, year)
             plain = match[0].lower() in _WORDS_TOO and not match[0][0].isupper()
             if found and not (year is None and (plain or _RE.amount.match(text, day.end()))):

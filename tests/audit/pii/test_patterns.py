@@ -12,7 +12,7 @@ from clinaudit.audit.pii.patterns import Patterns
 
 ROOM = Path(pii.__file__).parent
 TABLES = {
-    (path.parent.joinpath(f"{module}.py"), module): {*rows, *rows.get("any_case", {})} - {"any_case"}
+    (path.parent.joinpath(f"{module}.py"), module): {*rows, *rows.get("any_case", {})} - {"any_case", "shared"}
     for path in sorted(ROOM.rglob("patterns.toml"))
     for module, rows in tomllib.loads(path.read_text("utf-8")).items()
 }
