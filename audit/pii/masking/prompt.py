@@ -97,11 +97,7 @@ class PromptMasker:
     """Masks what one detector finds, and looks over what is left with it."""
 
     def __init__(
-        self,
-        detector: Detector,
-        *,
-        policy: MaskingPolicy = "minimum-necessary",
-        keep: Collection[str] = frozenset(),
+        self, detector: Detector, *, policy: MaskingPolicy = "minimum-necessary", keep: Collection[str] = frozenset()
     ) -> None:
         """`keep` are a site's terms that stand wherever they are found: compared by whole words, folded."""
         self._detector = detector

@@ -7,7 +7,7 @@ in the abbreviations of the United States Postal Service, names as folded words 
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -68,18 +68,13 @@ ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
 ]
 
-#: Of the categories of a type, but for those of which the taxonomy says another.
-_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = MappingProxyType(
-    {
-        "PER": "name",
-        "CODE": "code",
-        "LOC": "text",
-        "ORG": "text",
-        "DEM": "text",
-        "DATETIME": "date",
-        "QUANTITY": "quantity",
-    }
-)
+#: Of the categories of a type, but for those of which the taxonomy says another; else it is a text.
+_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = {
+    "PER": "name",
+    "CODE": "code",
+    "DATETIME": "date",
+    "QUANTITY": "quantity",
+}
 
 #: What NFKD leaves whole.
 _LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -121,14 +116,13 @@ def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
     """
     kind = kind_of(category)
     plain = unicodedata.normalize("NFKC", text).strip()
-    values = [value for value in _READERS[kind](plain) if value]
-    return tuple(IdentifierValue(kind, value) for value in dict.fromkeys(values))
+    return tuple(IdentifierValue(kind, value) for value in dict.fromkeys(_read(kind, plain)) if value)
 
 
 def kind_of(category: str) -> ValueKind:
     """Return the kind of value that a category holds: categories of one kind can hold the same value."""
     found = categories()[category]
-    return found.value or _KIND_OF_TYPE[found.type]  # type: ignore[return-value]  # a row of the taxonomy
+    return found.value or _KIND_OF_TYPE.get(found.type, "text")  # type: ignore[return-value]  # a row of the taxonomy
 
 
 def fold_words(text: str) -> str:
@@ -142,7 +136,13 @@ def name_parts(text: str) -> tuple[str, ...]:
 
     "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
     """
-    dotted = _RE.certified.sub("", _RE.credential_dots.sub(_join_credential, text))
+
+    def join_credential(match: re.Match[str]) -> str:
+        """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""
+        joined = match[0].replace(".", "")
+        return joined if joined.lower() in _AFTER_NAMES - {"jr"} else match[0].replace(".", ". ")
+
+    dotted = _RE.certified.sub("", _RE.credential_dots.sub(join_credential, text))
     parts: list[list[str]] = []
     for part in dotted.split(","):
         words = _words_of_name(part, known=sum(map(len, parts)))
@@ -162,12 +162,6 @@ def _fold(text: str) -> str:
     return _RE.apostrophes.sub("", letters.casefold().translate(_LETTERS))
 
 
-def _join_credential(match: re.Match[str]) -> str:
-    """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""
-    joined = match[0].replace(".", "")
-    return joined if joined.lower() in _AFTER_NAMES - {"jr"} else match[0].replace(".", ". ")
-
-
 def _words_of_name(part: str, *, known: int) -> list[str]:
     """Return the words of a part between commas, `known` words of the name standing before it."""
     written = _RE.word.findall(_RE.apostrophes.sub("", part))
@@ -183,83 +177,60 @@ def _is_degree(word: str, *, before: int, capitals: bool) -> bool:
     return before >= 2 and (capitals or word.isupper() or word.islower())
 
 
-def _read_name(text: str) -> list[str]:
-    parts = name_parts(text)
-    if not parts:
-        return []
-    whole = " ".join(parts)
-    return [whole, f"{parts[0]} {parts[-1]}"] if len(parts) > 2 else [whole]
+def _read(kind: ValueKind, text: str) -> list[str]:
+    """Return the values of a text as a kind, the likeliest first; an empty one is none."""
+    match kind:
+        case "name":
+            parts = name_parts(text)
+            return [" ".join(parts), *([f"{parts[0]} {parts[-1]}"] if len(parts) > 2 else [])]
+        case "date":
+            return list(read_written_date(text))
+        case "phone":
+            return [_phone_digits(text)]
+        case "code":
+            return ["".join(_RE.word.findall(_fold(text)))]
+        case "ip":
+            from ipaddress import ip_address
+
+            try:
+                return [str(ip_address(text.partition("/")[0]))]
+            except ValueError:
+                return [text.casefold()]
+        case "email":
+            return [_RE.scheme.sub("", text.casefold())]
+        case "url":
+            return [_RE.scheme.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")]
+        case "address":
+            words = fold_words(text.replace("#", " apt ")).split()
+            return [" ".join(USPS_ABBREVIATIONS.get(word, word) for word in words)]
+        case "zip":
+            digits = re.sub(r"\D", "", text)
+            return [digits[:5]] if len(digits) in (5, 9) else []
+        case "age":
+            number = read_number(text)
+            return [] if number is None else [str(number)]
+        case "time" if (time := _RE.time.fullmatch(text)) is not None:
+            hour, minute = int(time[1]), int(time[2] or 0)
+            if time[3]:
+                hour = hour % 12 + (12 if time[3].lower() == "p" else 0)
+            return [f"{hour:02d}:{minute:02d}"] if hour < 24 and minute < 60 else []
+        case "quantity":
+            written = _RE.number.search(text)
+            if written is None:
+                return []
+            amount = float(written[0].replace(",", "")) * (1000 if _RE.thousands.search(text) else 1)
+            return [f"{amount:g}" if amount < 1e6 else f"{amount:.2f}".rstrip("0").rstrip(".")]
+    return [fold_words(text)]
 
 
-def _read_phone(text: str) -> list[str]:
+def _phone_digits(text: str) -> str:
     import phonenumbers
 
     number = re.sub(r"^00", "+", _RE.extension.sub("", text))
-    digits = re.sub(r"\D", "", number)
     try:
         parsed = phonenumbers.parse(number, "US")
     except phonenumbers.NumberParseException:
-        return [digits]
+        return re.sub(r"\D", "", number)
     national = phonenumbers.national_significant_number(parsed)
     # A number of another country keeps its country code: the national part alone may be that of an American number.
-    return [national if parsed.country_code == 1 else f"{parsed.country_code}{national}"]
-
-
-def _read_ip(text: str) -> list[str]:
-    from ipaddress import ip_address
-
-    try:
-        return [str(ip_address(text.partition("/")[0]))]
-    except ValueError:
-        return [text.casefold()]
-
-
-def _read_address(text: str) -> list[str]:
-    return [" ".join(USPS_ABBREVIATIONS.get(word, word) for word in fold_words(text.replace("#", " apt ")).split())]
-
-
-def _read_zip(text: str) -> list[str]:
-    digits = re.sub(r"\D", "", text)
-    return [digits[:5]] if len(digits) in (5, 9) else []
-
-
-def _read_age(text: str) -> list[str]:
-    number = read_number(text)
-    return [str(number)] if number is not None else []
-
-
-def _read_time(text: str) -> list[str]:
-    match = _RE.time.fullmatch(text)
-    if match is None:
-        return [fold_words(text)]
-    hour, minute = int(match[1]), int(match[2] or 0)
-    if match[3]:
-        hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
-    return [f"{hour:02d}:{minute:02d}"] if hour < 24 and minute < 60 else []
-
-
-def _read_quantity(text: str) -> list[str]:
-    match = _RE.number.search(text)
-    if match is None:
-        return []
-    number = float(match[0].replace(",", "")) * (1000 if _RE.thousands.search(text) else 1)
-    return [f"{number:g}" if number < 1e6 else f"{number:.2f}".rstrip("0").rstrip(".")]
-
-
-_READERS: Final[Mapping[ValueKind, Callable[[str], list[str]]]] = MappingProxyType(
-    {
-        "name": _read_name,
-        "date": lambda text: list(read_written_date(text)),
-        "time": _read_time,
-        "phone": _read_phone,
-        "code": lambda text: ["".join(_RE.word.findall(_fold(text)))],
-        "ip": _read_ip,
-        "email": lambda text: [_RE.scheme.sub("", text.casefold())],
-        "url": lambda text: [_RE.scheme.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")],
-        "address": _read_address,
-        "zip": _read_zip,
-        "age": _read_age,
-        "quantity": _read_quantity,
-        "text": lambda text: [fold_words(text)],
-    }
-)
+    return national if parsed.country_code == 1 else f"{parsed.country_code}{national}"
