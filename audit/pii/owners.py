@@ -18,14 +18,8 @@ import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import PatientsShard, cut_notes
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
-from clinaudit.audit.pii.values.known_values import (
-    DateReader,
-    KnownNames,
-    PersonName,
-    ValueScanner,
-    read_name,
-    stands_in,
-)
+from clinaudit.audit.pii.values import known_values
+from clinaudit.audit.pii.values.known_values import DateReader, KnownNames, PersonName, ValueScanner
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console import Progress
@@ -100,7 +94,7 @@ def index_values(
     is_staff: list[bool] = []
     is_partial: list[bool] = []
     for number, value in enumerate(wanted):
-        name = read_name(value.text) if value.kind == "name" else None
+        name = known_values.read_name(value.text) if value.kind == "name" else None
         named += ((number, patient) for patient in _named(known, name))
         is_staff.append(bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices))
         is_partial.append(name is not None and not known.is_full(name))
@@ -177,7 +171,7 @@ def _named(known: KnownNames, name: PersonName | None) -> set[int]:
 
 
 def _names_in(texts: Iterable[str]) -> set[PersonName]:
-    return {name for text in set(texts) if not is_tag(text) and (name := read_name(text)) is not None}
+    return {name for text in set(texts) if not is_tag(text) and (name := known_values.read_name(text)) is not None}
 
 
 #: How much text one process is given at once, in characters.
@@ -260,7 +254,10 @@ def tell_owners(
         (pl.col("split") == "train").any().alias("of_train"),
     )
     pooled = _count_in_pools(holders, targets)
-    names = [read_name(value) if kind == "name" else None for kind, value in index.values["kind", "value"].iter_rows()]
+    names = [
+        known_values.read_name(value) if kind == "name" else None
+        for kind, value in index.values["kind", "value"].iter_rows()
+    ]
     listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
     listed = listed.with_columns(pl.col("holders").fill_null([]))
     own = index.holders.with_columns(is_own=True)
@@ -369,7 +366,7 @@ def _find_echoes(
         held, words = scanner.find(prompt), set(fold_words(prompt).split())
         for number in held_numbers:
             name = names[number]
-            if number in held or (name is not None and stands_in(name, words)):
+            if number in held or (name is not None and known_values.stands_in(name, words)):
                 echoed.append((generation_id, number, True))
     schema = {"generation_id": pl.String, "number": pl.UInt32, "is_echo": pl.Boolean}
     return pl.DataFrame(echoed, schema=schema, orient="row")

@@ -12,28 +12,8 @@ from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, t
 from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.schema.unlearning import EvaluationRecord
-from clinaudit.reports.tables.pii_bench import (
-    KINDS,
-    headline,
-    measured_domains,
-    missed_table,
-    privacy_table,
-    scores_table,
-    statistics_table,
-    systems_table,
-    types_table,
-    weakest_sentence,
-)
-from clinaudit.reports.tables.unlearning import (
-    collapse_table,
-    corpus_table,
-    disease_tables,
-    leakage_table,
-    panel_tables,
-    parts_tables,
-    splits_table,
-    trials_tables,
-)
+from clinaudit.reports.tables import pii_bench as pii_tables
+from clinaudit.reports.tables import unlearning as unlearning_tables
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.unlearning import Evaluation
 
@@ -45,23 +25,27 @@ def render_pii_bench(bench: PiiBench) -> str:
     one: figures of invented persons alone.
     """
     bench = PiiBench.model_validate(harmless_document(bench.model_dump(mode="json")))
-    domains = measured_domains(bench)
+    domains = pii_tables.measured_domains(bench)
     return render_html(
         "pii_bench.html.j2",
         style=("page.css", "pii_bench.css"),
         context={
             "bench": bench,
-            "headline": headline(bench),
-            "weakest": weakest_sentence(bench),
+            "headline": pii_tables.headline(bench),
+            "weakest": pii_tables.weakest_sentence(bench),
             "figures": [left_figure(bench), missed_figure(bench)],
-            "scores": [scores_table(bench, domain) for domain in domains],
+            "scores": [pii_tables.scores_table(bench, domain) for domain in domains],
             "folded_tables": [
-                *(scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
-                privacy_table(bench),
-                *(missed_table(bench, grouping, domain) for grouping in KINDS for domain in domains),
-                statistics_table(bench.statistics),
-                types_table(bench.statistics),
-                systems_table(bench),
+                *(pii_tables.scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
+                pii_tables.privacy_table(bench),
+                *(
+                    pii_tables.missed_table(bench, grouping, domain)
+                    for grouping in pii_tables.KINDS
+                    for domain in domains
+                ),
+                pii_tables.statistics_table(bench.statistics),
+                pii_tables.types_table(bench.statistics),
+                pii_tables.systems_table(bench),
             ],
         },
     )
@@ -110,17 +94,23 @@ def render_unlearning(evaluation: Evaluation) -> str:
                 sizes_figure(evaluation, level, splits, place=place)
                 for place, (level, splits) in enumerate(levels.items())
             ],
-            "leakage": [leakage_table(evaluation, level, splits) for level, splits in levels.items()],
-            "collapse": [table for split in record.splits if (table := collapse_table(evaluation, split)).rows],
+            "leakage": [unlearning_tables.leakage_table(evaluation, level, splits) for level, splits in levels.items()],
+            "collapse": [
+                table for split in record.splits if (table := unlearning_tables.collapse_table(evaluation, split)).rows
+            ],
             "trade_off": [trade_off_traces(evaluation, use) for use in ("train", "holdout")],
             "diseases": disease_traces(evaluation),
-            "disease_tables": [table for split in record.splits for table in disease_tables(evaluation, split)],
-            "parts": [(split.title, parts_tables(evaluation, split)) for split in record.splits],
-            "trials": [
-                (split.title, tables) for split in record.splits if (tables := trials_tables(evaluation, split))
+            "disease_tables": [
+                table for split in record.splits for table in unlearning_tables.disease_tables(evaluation, split)
             ],
-            "corpus": None if bench is None else corpus_table(bench),
-            "splits": splits_table(record.splits if bench is None else bench.splits),
-            "panel": [] if bench is None else panel_tables(bench),
+            "parts": [(split.title, unlearning_tables.parts_tables(evaluation, split)) for split in record.splits],
+            "trials": [
+                (split.title, tables)
+                for split in record.splits
+                if (tables := unlearning_tables.trials_tables(evaluation, split))
+            ],
+            "corpus": None if bench is None else unlearning_tables.corpus_table(bench),
+            "splits": unlearning_tables.splits_table(record.splits if bench is None else bench.splits),
+            "panel": [] if bench is None else unlearning_tables.panel_tables(bench),
         },
     )

@@ -28,20 +28,11 @@ from clinaudit.audit.pii.benchmark.scoring import Utilities
 from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
+from clinaudit.audit.runtime.served import question
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import (
-    AskingEstimate,
-    FilledForm,
-    Form,
-    Inquiry,
-    StrictModel,
-    break_control_tokens,
-    estimate_tokens,
-    fence_marker,
-    restore_control_tokens,
-)
+from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, StrictModel
 from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.reports.schema.pii_bench import BenchTask, MaskingStrategy
 
@@ -141,14 +132,14 @@ RELEVANCE: Final[Mapping[Strategy, Form[Any]]] = {strategy: _form(strategy) for 
 
 def ask_for_entities(text: str) -> Inquiry[list[PredictedSubject]]:
     """Return the question of task 1 about one text: whose the identifying pieces in it are."""
-    sent = break_control_tokens(text)
+    sent = question.break_control_tokens(text)
     named: dict[str, list[str]] = {pii_type: [] for pii_type in PII_TYPES}
     for category in categories().values():
         named[category.type].append(category.name)
     types = "\n".join(f"- {pii_type}: {', '.join(names)}" for pii_type, names in named.items())
     asked = _DETECTING.ask([text], fenced=[sent], text=sent, types=types)
     # Each piece is copied beside its type: in dense texts the answer is longer than the text.
-    room = min(_MOST_ANSWER_TOKENS, _FIELD_TOKENS + 3 * estimate_tokens(text))
+    room = min(_MOST_ANSWER_TOKENS, _FIELD_TOKENS + 3 * question.estimate_tokens(text))
     return replace(asked, max_answer_tokens=room), partial(_read_entities, text=text)
 
 
@@ -158,7 +149,7 @@ def _read_entities(answer: str, text: str) -> list[PredictedSubject] | str:
         return read
     subjects: list[PredictedSubject] = []
     for subject in read.subjects:
-        restored = restore_control_tokens([entity.text for entity in subject.entities], [text])
+        restored = question.restore_control_tokens([entity.text for entity in subject.entities], [text])
         pairs = zip(restored, subject.entities, strict=True)
         subjects.append(PredictedSubject(entities=[PredictedEntity(text=said, type=one.type) for said, one in pairs]))
     return subjects
@@ -168,10 +159,10 @@ def ask_what_is_needed(
     text: str, query: str, *, strategy: Strategy, choices: Sequence[str] = (), shots: Sequence[Shot] = ()
 ) -> Inquiry[list[str]]:
     """Return the question of task 2: the texts that an answer needs; `choices` of with-choice, `shots` of auto-cot."""
-    sent, sent_query = break_control_tokens(text), break_control_tokens(query)
-    listed = "\n".join(map(break_control_tokens, choices))
+    sent, sent_query = question.break_control_tokens(text), question.break_control_tokens(query)
+    listed = "\n".join(map(question.break_control_tokens, choices))
     held = [sent, sent_query, listed, *(part for shot in shots for part in (shot.text, shot.query))]
-    marker = fence_marker(held)
+    marker = question.fence_marker(held)
     more = _CHOICES.format(marker=marker, choices=listed) if strategy == "with-choice" else ""
     if strategy == "auto-cot":
         more = "".join(
@@ -182,7 +173,7 @@ def ask_what_is_needed(
     said = {"text": sent, "query": sent_query, "more": more, "fields": fields}
     asked = RELEVANCE[strategy].ask([text, query], fenced=held, **said)
     # The answer may copy every choice.
-    room = min(_MOST_ANSWER_TOKENS, asked.max_answer_tokens + 2 * estimate_tokens(listed))
+    room = min(_MOST_ANSWER_TOKENS, asked.max_answer_tokens + 2 * question.estimate_tokens(listed))
     return replace(asked, max_answer_tokens=room), partial(_read_needed, text=text, query=query, strategy=strategy)
 
 
@@ -192,7 +183,7 @@ def _read_needed(answer: str, text: str, query: str, strategy: Strategy) -> list
         return read
     if len(getattr(read, "perspectives", range(_PERSPECTIVES))) != _PERSPECTIVES:
         return f"the answer does not hold {_PERSPECTIVES} perspectives"
-    return list(restore_control_tokens(read.entities, [text]))
+    return list(question.restore_control_tokens(read.entities, [text]))
 
 
 def measured_model(model: ServedModel, access: Access, *, seed: int, cache: AnswerCache) -> AnsweringModel:
@@ -210,7 +201,7 @@ def answer_by_model(
     *,
     strategy: Strategy,
     shots: Sequence[Shot],
-    announce: Callable[[AskingEstimate], None],
+    announce: Callable[[question.AskingEstimate], None],
 ) -> Iterator[SampleAnswers]:
     """Yield a model's answers on each sample, in order; what it answered before is not asked again.
 
@@ -288,7 +279,7 @@ _RATING: Final = Form("ratings", _SYSTEM, _asked("rating"), Ratings, 128)
 
 
 def _ask(form: Form[Any], **texts: str) -> Inquiry[Any]:
-    sent = {name: break_control_tokens(text) for name, text in texts.items()}
+    sent = {name: question.break_control_tokens(text) for name, text in texts.items()}
     given = list(texts.values())
     return form.ask(given, fenced=list(sent.values()), **sent), partial(form.read, texts=given)
 
@@ -310,7 +301,7 @@ def measure_utility(
     *,
     similarity: Callable[[str, str], float],
     seed: int,
-    announce: Callable[[AskingEstimate], None],
+    announce: Callable[[question.AskingEstimate], None],
 ) -> Utilities:
     """Return U of each sample that was answered and rated, by domain and strategy.
 
