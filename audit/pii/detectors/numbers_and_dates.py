@@ -18,7 +18,7 @@ from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.normal_form import read_number
 
-_RE: Final = Patterns(__name__)
+_RE: Final = Patterns(__name__, expand)
 
 #: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
 OLDEST_PLAIN_AGE: Final = 89

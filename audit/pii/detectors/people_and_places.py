@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rules import Places, Rule, span_in
+from clinaudit.audit.pii.detectors.rules import Places, Rule, expand, span_in
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_of_notes, read_words, says, without_labels
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.known_values import places_of
 from clinaudit.audit.pii.values.normal_form import name_parts
 
-_RE: Final = Patterns(__name__)
+_RE: Final = Patterns(__name__, expand)
 
 _MAY_WRITE, _IS_OF_A_TOWN = says("-nobody"), says("-term -coding_systems -no_names")
 _FEWEST_LETTERS_ALONE: Final = 4

@@ -12,6 +12,7 @@ from typing import Final
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.numbers_and_dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.people_and_places import is_of_a_carer
+from clinaudit.audit.pii.detectors.rules import expand
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
@@ -19,7 +20,7 @@ from clinaudit.audit.pii.values.normal_form import STATES, normalize
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder
 
-_RE: Final = Patterns(__name__)
+_RE: Final = Patterns(__name__, expand)
 #: By themselves they are nobody: "Prof. Dr. med. Lund" has three.
 _TITLES: Final = frozenset(
     {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}

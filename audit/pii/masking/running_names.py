@@ -10,12 +10,13 @@ from functools import cache, lru_cache
 from typing import Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
+from clinaudit.audit.pii.detectors.rules import expand
 from clinaudit.audit.pii.masking.not_masked import is_clinical
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
 
-_RE: Final = Patterns(__name__)
+_RE: Final = Patterns(__name__, expand)
 #: How far before a name is read, in characters.
 _CHARS: Final = 50
 #: Written in capitals throughout, so short a word is an abbreviation.
