@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import (
-    PATH,
-    Command,
-    options_of,
-    take_served,
-    value_option,
-    warn_of_unread,
-    with_options,
-)
+from clinaudit.audit.commands import options as of_commands
+from clinaudit.audit.commands.options import PATH, Command, options_of, take_served, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
@@ -38,10 +31,6 @@ def _number_or_full(_context: click.Context, _option: click.Parameter, value: st
     if not is_number or not 1 <= int(value) <= _MOST_SAMPLES:
         raise click.BadParameter(f"it takes a number from 1 to {_MOST_SAMPLES}, or full")
     return int(value)
-
-
-def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def _each_option(default: str) -> Callable[[Command], Command]:
@@ -92,16 +81,16 @@ def samples(
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
     from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-    from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
+    from clinaudit.audit.pii.benchmark.scoring import describe_samples
     from clinaudit.audit.runtime.run.directory import require_writable, write_lines_atomically
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
     from clinaudit.reports.terminal import table_text
 
     require_writable(out, role="the samples")
-    drawn = draw_samples(each=each, subsets=_chosen(get_args(SampleSubset), subsets), domains=[domain], seed=seed)
+    drawn = draw_samples(each=each, subsets=_chosen(SampleSubset, subsets), domains=[domain], seed=seed)
     write_lines_atomically(out, (sample.model_dump_json(exclude_none=True) for sample in drawn))
     if not quiet:
-        rows = [row for row in describe_samples(map(count_sample, drawn)) if row.subset != "all"]
+        rows = [row for row in describe_samples(drawn) if row.subset != "all"]
         tables = [table_text(statistics_table(rows)), table_text(types_table(rows))]
         say_of_finished_work("\n\n".join([*tables, harmless_text(f"samples: {out}")]))
     return 0
@@ -142,7 +131,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     scores = score_given(gold, answers, seed=seed)
     write_atomically(out, scores.model_dump_json(indent=1) + "\n")
     if not quiet:
-        warn_of_unread(header, predictions)
+        of_commands.warn_of_unread(header, predictions)
         say_of_finished_work(bench_text(scores))
     return 0
 
@@ -155,7 +144,6 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
 @click.option(
     "--systems",
     metavar="NAMES",
-    callback=_names,
     help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
@@ -199,30 +187,28 @@ def bench(quiet: bool, **options: Any) -> int:
 
 
 def _request(
-    *, each: int | None, systems: tuple[str, ...] | None, domain: Any, subsets: Any, **options: Any
+    *, each: int | None, systems: str | None, domain: Any, subsets: Any, strategies: Any, **options: Any
 ) -> "BenchRequest":
     from clinaudit.audit.pii.benchmark.run import DEFAULT_SYSTEMS, SERVED, BenchRequest
-    from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
 
-    served, strategies = take_served(options), options.pop("strategies")
+    served = take_served(options)
     if served is None and (strategies or options["embeddings"]):
         raise UsageError("--strategy and --embeddings go with --served-url and --served-model")
-    if systems is None:
-        systems = DEFAULT_SYSTEMS if served is None else (*DEFAULT_SYSTEMS, SERVED)
+    named = tuple(name.strip() for name in (systems or "").split(",") if name.strip())
     return BenchRequest(
         samples=each,
-        domains=DOMAINS if domain == "both" else (domain,),
-        subsets=_chosen(SUBSETS, subsets),
-        systems=systems,
+        domains=get_args(SampleDomain) if domain == "both" else (domain,),
+        subsets=_chosen(SampleSubset, subsets),
+        systems=named if systems is not None else (*DEFAULT_SYSTEMS, *([SERVED] if served else [])),
         served=served,
-        strategies=_chosen(get_args(AskingStrategy), strategies),
+        strategies=_chosen(AskingStrategy, strategies),
         **options,
     )
 
 
-def _chosen(known: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what is named, in the order of what is known; all where nothing is."""
-    return tuple(one for one in known if one in named) or known
+def _chosen(kind: Any, named: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return those words of a literal that are named, in its order; all where none is."""
+    return tuple(one for one in get_args(kind) if one in named) or get_args(kind)
 
 
 @click.command()
@@ -248,29 +234,23 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], seed: int) -> in
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out agreement.json
     """
-    from clinaudit.audit.pii.review.review_file import (
-        REVIEW_PAGE,
-        measure_reviews,
-        read_reviews,
-        read_sample_file,
-        require_new_place,
-        write_agreement,
-        write_review_page,
-    )
+    from clinaudit.audit.pii.review import review_file as of_reviews
     from clinaudit.audit.runtime.run.directory import require_writable
 
     if len(reviews) == 1:
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")
-    require_new_place(out)
-    given, digest = read_sample_file(samples)
+    of_reviews.require_new_place(out)
+    given, digest = of_reviews.read_sample_file(samples)
     if not reviews:
-        write_review_page(list(given.values()), out, digest=digest)
+        of_reviews.write_review_page(list(given.values()), out, digest=digest)
         say(f"{counted(len(given), 'sample')} to be checked (PHI where made from notes)")
-        say(harmless_text(f"page: {out / REVIEW_PAGE}"))
+        say(harmless_text(f"page: {out / of_reviews.REVIEW_PAGE}"))
         return 0
     require_writable(out, role="the agreement")
-    report = measure_reviews(given, read_reviews(reviews, given, digest=digest), digest=digest, seed=seed)
-    write_agreement(report, out)
+    report = of_reviews.measure_reviews(
+        given, of_reviews.read_reviews(reviews, given, digest=digest), digest=digest, seed=seed
+    )
+    of_reviews.write_agreement(report, out)
     _say_agreement(report)
     say(harmless_text(f"written: {out}"))
     return 0

@@ -7,25 +7,19 @@ holders of those that generations hold, so that memory follows from the generati
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import chain, count
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import PatientsShard, cut_notes
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
-from clinaudit.audit.pii.values.known_values import (
-    DateReader,
-    KnownNames,
-    PersonName,
-    ValueScanner,
-    read_name,
-    stands_in,
-)
+from clinaudit.audit.pii.values import known_values
+from clinaudit.audit.pii.values.known_values import DateReader, KnownNames, PersonName, ValueScanner
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console import Progress
@@ -86,13 +80,13 @@ def index_values(
     shards = chain.from_iterable(cut_notes(corpus, split) for split in SPLITS)
     with progress.stage("looking for identifiers' owners", total=len(patients), unit="patients") as advance:
         for shard in runner.map(_look_through, (wanted, scanner, profile), shards):
-            for seen in shard:
+            for places, own_names, seen_by, seen_at in shard:
                 patient = next(numbers)
-                held.extend(seen.held)
-                holding.extend([patient] * len(seen.held))
-                names.update((patient, name) for name in seen.names)
-                providers |= seen.providers
-                practices |= seen.practices
+                held.extend(places)
+                holding.extend([patient] * len(places))
+                names.update((patient, name) for name in own_names)
+                providers |= seen_by
+                practices |= seen_at
             advance(len(shard))
 
     known, staff = KnownNames(names), KnownNames((0, name) for name in providers)
@@ -100,7 +94,7 @@ def index_values(
     is_staff: list[bool] = []
     is_partial: list[bool] = []
     for number, value in enumerate(wanted):
-        name = read_name(value.text) if value.kind == "name" else None
+        name = known_values.read_name(value.text) if value.kind == "name" else None
         named += ((number, patient) for patient in _named(known, name))
         is_staff.append(bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices))
         is_partial.append(name is not None and not known.is_full(name))
@@ -116,15 +110,8 @@ def index_values(
     return SiteIndex(patients, values, pl.concat([by_text, by_name]).unique().sort("number", "patient"))
 
 
-class _Seen(NamedTuple):
-    """What a patient's notes and tables hold."""
-
-    #: Places of wanted values.
-    held: set[int]
-    names: set[PersonName]
-    providers: set[PersonName]
-    #: Folded.
-    practices: set[str]
+#: What a patient's notes and tables hold: places of wanted values, names, providers, and folded practices.
+_Seen = tuple[set[int], set[PersonName], set[PersonName], set[str]]
 
 
 def _look_through(
@@ -134,14 +121,20 @@ def _look_through(
     wanted, scanner, profile = shared
     places = {value: number for number, value in enumerate(wanted)}
     reader = IdentityReader(profile)
-    seen = []
+    seen: list[_Seen] = []
     for patient, notes in shard:
         identities = _identify(reader, patient, notes)
-        held = set(_stated(patient, identities, places)).union(*(scanner.find(note.text) for note in notes))
-        names = _names_in(text for own in identities for text in own.names)
-        providers = _names_in(text for own in identities for text in own.providers)
-        practices = {fold_words(text) for own in identities for text in own.practices if not is_tag(text)}
-        seen.append(_Seen(held, names, providers, practices))
+        # What tables and labels state: days, ages, and ids as record numbers, where a generation has them as such.
+        days = {day for one in identities for day in (*one.birth_dates, *one.visit_dates)}
+        stated = [IdentifierValue("date", day.isoformat()) for day in days]
+        stated += [IdentifierValue("age", str(age)) for one in identities for age in one.ages]
+        ids = (patient.patient_id, *patient.other_ids)
+        stated += [IdentifierValue("code", "".join(fold_words(one).split())) for one in ids]
+        held = {places[value] for value in stated if value in places}.union(*(scanner.find(one.text) for one in notes))
+        names = _names_in(text for one in identities for text in one.names)
+        providers = _names_in(text for one in identities for text in one.providers)
+        practices = {fold_words(text) for one in identities for text in one.practices if not is_tag(text)}
+        seen.append((held, names, providers, practices))
     return seen
 
 
@@ -152,23 +145,23 @@ def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Visit]) 
     """
     if not patient.name or not patient.dob or not all(note.provider and note.practice for note in notes):
         return reader.read(patient, notes)
+
+    def days(*moments: date | None) -> set[date]:
+        # A table may give a day with a time.
+        return {date(one.year, one.month, one.day) for one in moments if one is not None}
+
     return [
         Identity(
             names=frozenset({patient.name, *patient.other_names}),
             ages=frozenset() if patient.age is None else frozenset({patient.age}),
             sexes=frozenset(),
-            birth_dates=frozenset({_day(patient.dob), *patient.other_births}),
-            visit_dates=frozenset() if note.visit_date is None else frozenset({_day(note.visit_date)}),
+            birth_dates=frozenset(days(patient.dob).union(patient.other_births)),
+            visit_dates=frozenset(days(note.visit_date)),
             providers=frozenset({note.provider or ""}),
             practices=frozenset({note.practice or ""}),
         )
         for note in notes
     ]
-
-
-def _day(moment: date) -> date:
-    """Return the day of what a table may give with a time."""
-    return date(moment.year, moment.month, moment.day)
 
 
 def _named(known: KnownNames, name: PersonName | None) -> set[int]:
@@ -177,19 +170,8 @@ def _named(known: KnownNames, name: PersonName | None) -> set[int]:
     return known.find(name) if known.is_full(name) else known.find_part(name)
 
 
-def _stated(patient: Patient, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
-    """Yield the wanted values that tables and labels state of a patient: days, and the patient's ids."""
-    days = {day for identity in identities for day in (*identity.birth_dates, *identity.visit_dates)}
-    values = [IdentifierValue("date", day.isoformat()) for day in days]
-    values += [IdentifierValue("age", str(age)) for identity in identities for age in identity.ages]
-    # As a record number, where a generation has it as one.
-    ids = (patient.patient_id, *patient.other_ids)
-    values += [IdentifierValue("code", "".join(fold_words(one).split())) for one in ids]
-    yield from (places[value] for value in values if value in places)
-
-
 def _names_in(texts: Iterable[str]) -> set[PersonName]:
-    return {name for text in set(texts) if not is_tag(text) and (name := read_name(text)) is not None}
+    return {name for text in set(texts) if not is_tag(text) and (name := known_values.read_name(text)) is not None}
 
 
 #: How much text one process is given at once, in characters.
@@ -228,16 +210,16 @@ def find_values(
 def _values_of(shared: tuple[Detector, DateReader], shard: Sequence[tuple[str, str]]) -> list[list[_Place]]:
     """Return the rows of some generations, each with its id, whose spans hold a value of their kind."""
     detector, dates = shared
-    return [[*_read_places(generation_id, text, detector, dates)] for generation_id, text in shard]
-
-
-def _read_places(generation_id: str, text: str, detector: Detector, dates: DateReader) -> Iterator[_Place]:
-    for span in detector.detect(text):
-        hipaa = categories()[span.category].hipaa
-        value = None if hipaa is None else read_value(text, span, dates)
-        if hipaa is not None and value is not None:
-            place = generation_id, span.start, span.end, text[span.start : span.end]
-            yield *place, span.category, hipaa, *value, span.found_by
+    found: list[list[_Place]] = []
+    for generation_id, text in shard:
+        found.append([])
+        for span in detector.detect(text):
+            hipaa = categories()[span.category].hipaa
+            value = None if hipaa is None else read_value(text, span, dates)
+            if hipaa is not None and value is not None:
+                place = generation_id, span.start, span.end, text[span.start : span.end]
+                found[-1].append((*place, span.category, hipaa, *value, span.found_by))
+    return found
 
 
 def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:
@@ -272,9 +254,13 @@ def tell_owners(
         (pl.col("split") == "train").any().alias("of_train"),
     )
     pooled = _count_in_pools(holders, targets)
-    names = [read_name(value) if kind == "name" else None for kind, value in index.values["kind", "value"].iter_rows()]
+    names = [
+        known_values.read_name(value) if kind == "name" else None
+        for kind, value in index.values["kind", "value"].iter_rows()
+    ]
     listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
     listed = listed.with_columns(pl.col("holders").fill_null([]))
+    own = index.holders.with_columns(is_own=True)
     asked = generations.select("generation_id", "patient_id", "prompt")
     columns = schema_of("identifiers").names()
     owned = [as_table("identifiers", [])]
@@ -287,12 +273,7 @@ def tell_owners(
                 .join(values.drop("holders"), on="number", how="left", maintain_order="left")
                 .join(asked.drop("prompt"), on="generation_id", how="left", maintain_order="left")
                 .join(targets, on="patient_id", how="left", nulls_equal=True, maintain_order="left")
-                .join(
-                    index.holders.with_columns(is_own=True),
-                    on=["number", "patient"],
-                    how="left",
-                    maintain_order="left",
-                )
+                .join(own, on=["number", "patient"], how="left", maintain_order="left")
                 .join(pooled, on=["number", *_REACHES], how="left", maintain_order="left")
             )
             echoed = _find_echoes(told, asked, names, scanner)
@@ -385,7 +366,7 @@ def _find_echoes(
         held, words = scanner.find(prompt), set(fold_words(prompt).split())
         for number in held_numbers:
             name = names[number]
-            if number in held or (name is not None and stands_in(name, words)):
+            if number in held or (name is not None and known_values.stands_in(name, words)):
                 echoed.append((generation_id, number, True))
     schema = {"generation_id": pl.String, "number": pl.UInt32, "is_echo": pl.Boolean}
     return pl.DataFrame(echoed, schema=schema, orient="row")

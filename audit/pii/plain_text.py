@@ -14,7 +14,10 @@ from html import unescape
 from itertools import chain
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan
+
+_RE: Final = Patterns(__name__)
 
 #: Letters of Cyrillic, Greek, Armenian and Cherokee that look like Latin ones (Unicode Technical Standard 39,
 #: confusables; those in which both look alike in common typefaces).
@@ -30,64 +33,12 @@ _ENCLOSED: Final = {
 }
 #: Marks that show nothing, or only turn the direction of what is shown.
 _INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
-_ENCODED: Final = re.compile(
-    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
-    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\u\{[0-9A-Fa-f]{1,6}\}|(?:=[0-9A-F]{2})+|(?<!\w)U\+[0-9A-Fa-f]{4,5}(?!\w)"
-)
 #: Letters that stand for figures among figures. A bar is none: it stands between cells.
 _FIGURES: Final = str.maketrans("OoQlI", "00011")
-_AMONG_FIGURES: Final = re.compile(
-    r"(?<=[0-9])[OoQlI]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
-)
-#: A tab or an empty line, between cells of a table and paragraphs as a rule: it breaks a number only where a hyphen
-#: stands near, and the last group has no more than four figures then.
-_GAP: Final = r"(?:[ ]*\t[ \t]*|[ \t]*\r?\n(?:[ \t]*\r?\n)+[ \t]*)"
-_HALVES: Final = "|".join(
-    (
-        *(
-            f"(?<=[0-9]-{'[0-9]' * before}){_GAP}(?=[0-9]{{{least},{4 - before}}}(?![0-9]))"
-            for before, least in enumerate((2, 1, 1, 1))
-        ),
-        f"(?<=[0-9]){_GAP}(?=[0-9]{{0,3}}-[0-9]{{2,4}}(?![0-9]))",
-    )
-)
-#: White space that a number, a word with a hyphen, or an address of the Internet is broken by.
-_BREAKS: Final = re.compile(
-    r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])"
-    r"|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
-    r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
-    r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
-    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
-    rf"|{_HALVES}"
-)
-#: Dots or underscores that lead from a label to its value.
-_FILL: Final = r"(?:[.·…]{2,}+|_{2,}+|(?:[.·][ ]){2,}+[.·]?+|…)"
-#: What leads over a gap within a line: "NO......: 1", "No: ____1", "No. . . . 1", "No       : 1", "NO       1".
-#: Three dots are as often a pause of the writer's: alone they lead to a figure. A blank to fill in leads to no label
-#: after it. A gap alone is as often one between columns: it leads from what names a number to a figure.
-_LEADERS: Final = re.compile(
-    r"(?<=[^\W_]|[)#])[ \t]*+"
-    rf"(?::[ \t]*+{_FILL}[ \t]*+:?+|{_FILL}[ \t]*+:|[.·]{{4,}}+|_{{3,}}+|(?:[.·][ ]){{3,}}+[.·]?+"
-    r"|(?:\.{3}|…)(?=[ \t]*\d)|(?<=[ \t]{4}):|:(?=[ \t]{4}))[ \t]*+(?=[^\W_]|[(+#])"
-    r"(?![A-Za-z]+(?:[ ][A-Za-z]+){0,2}[ \t]*(?::|[._]{2}))"
-    r"|(?:(?<=#)|(?<=(?i:\bno|\bid))|(?<=(?i:\bmrn|\bssn|\bdob|\btel)))[ \t]{4,}+(?=\d)"
-)
 #: No leader is without one of them.
 _SIGNS_OF_LEADERS: Final = ("..", "__", "    ", "\t", "…", "·", ". .")
-#: Of base64: seven characters are a telephone number, nine a social security number.
-_FEWEST_CHARS_DECODED: Final = 10
-#: Of hexadecimal, and of a line of base64 that others follow.
-_FEWEST_CHARS_OF_LINE: Final = 16
 #: How often an encoding within an encoding is undone.
 _MOST_TIMES_ENCODED: Final = 3
-_BASE64: Final = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}={{0,2}}(?![\w+/])")
-#: The same over lines, as mail breaks it.
-_BASE64_LINES: Final = re.compile(
-    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_OF_LINE},}}+"
-    r"(?:[ \t]*\r?\n[ \t]*[A-Za-z0-9+/_-]{2,}+)++={0,2}(?![\w+/])"
-)
-_WHITE: Final = re.compile(r"\s+")
-_HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_OF_LINE // 2},}}(?!\w)")
 #: How long the pieces are in which a text is read otherwise, and how much of it two neighbours share at least.
 _PIECE_CHARS: Final = 4_000
 _SHARED_CHARS: Final = 400
@@ -187,7 +138,7 @@ def normalize_text(text: str) -> PlainText:
     plain = _read_once(text)
     for _ in range(_MOST_TIMES_ENCODED - 1):
         # What was decoded may be encoded once more: "%254D", "&amp;#45;".
-        if plain.text == text or not _ENCODED.search(plain.text):
+        if plain.text == text or not _RE.encoded.search(plain.text):
             break
         again = _read_once(plain.text)
         if again.text == plain.text:
@@ -197,25 +148,19 @@ def normalize_text(text: str) -> PlainText:
             tuple(plain.starts[start] for start in again.starts),
             tuple(plain.ends[end - 1] for end in again.ends),
         )
-    figures = _AMONG_FIGURES.sub(lambda match: match[0].translate(_FIGURES), plain.text)
+    figures = _RE.among_figures.sub(lambda match: match[0].translate(_FIGURES), plain.text)
     return PlainText(figures, plain.starts, plain.ends)
 
 
 def _read_once(text: str) -> PlainText:
     """Return a text with each of its characters read plainly and each encoded stretch decoded, once."""
     read = {ord(character): _plain_character(character) for character in set(text)}
-    if all(len(plain) == 1 for plain in read.values()) and not _ENCODED.search(text):
+    if all(len(plain) == 1 for plain in read.values()) and not _RE.encoded.search(text):
         # Of nearly every text, and of a long one a hundred times as fast as going by characters.
         return as_given(text.translate(read))
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for written, start, end in _decoded(text):
-        for character in _plain_character(written):
-            characters.append(character)
-            starts.append(start)
-            ends.append(end)
-    return PlainText("".join(characters), tuple(starts), tuple(ends))
+    read_all = [(char, *place) for written, *place in _decoded(text) for char in _plain_character(written)]
+    characters, starts, ends = zip(*read_all, strict=True) if read_all else ((), (), ())
+    return PlainText("".join(characters), starts, ends)
 
 
 def overlapping_pieces(text: str, *, chars: int, shared: int) -> Iterator[tuple[int, int]]:
@@ -241,7 +186,7 @@ def joins(text: str) -> Iterator[Edit]:
 
     It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
     """
-    return without(_BREAKS.finditer(text))
+    return without(_RE.breaks.finditer(text))
 
 
 def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
@@ -254,13 +199,12 @@ def read_past_leaders(plain: PlainText) -> PlainText:
 
     A wide gap without a sign is one blank. The text itself where nothing leads.
     """
-
     return plain.replaced(leaders(plain.text))
 
 
 def leaders(text: str) -> Iterator[Edit]:
     """Yield what leads over a gap, to be a colon and a blank."""
-    for match in _LEADERS.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
+    for match in _RE.leaders.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)
         yield start, end, [blank] if match[0].isspace() else [(":", start, start + 1), blank]
@@ -270,8 +214,8 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
     """Yield the stretches of a text that hide another text, with what they hide."""
     from base64 import b64decode
 
-    for match in (*_BASE64.finditer(text), *_BASE64_LINES.finditer(text)):
-        padded = _WHITE.sub("", match[0]).rstrip("=")
+    for match in (*_RE.base64.finditer(text), *_RE.base64_lines.finditer(text)):
+        padded = _RE.white.sub("", match[0]).rstrip("=")
         if not (any(map(str.isupper, padded)) or any(map(str.isdigit, padded))):
             continue
         try:
@@ -281,7 +225,7 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
         hidden = _printable(content)
         if hidden is not None:
             yield Encoded(*match.span(), hidden)
-    for match in _HEX.finditer(text):
+    for match in _RE.hex.finditer(text):
         hidden = _printable(bytes.fromhex(match[0].removeprefix("0x")))
         if hidden is not None:
             yield Encoded(*match.span(), hidden)
@@ -298,13 +242,12 @@ def _printable(content: bytes) -> str | None:
 def _decoded(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each character or encoded stretch of a text, decoded, with its place."""
     place = 0
-    for match in _ENCODED.finditer(text):
-        for at in range(place, match.start()):
-            yield text[at], at, at + 1
-        yield _decode(match[0]), *match.span()
-        place = match.end()
-    for at in range(place, len(text)):
-        yield text[at], at, at + 1
+    for match in (*_RE.encoded.finditer(text), None):
+        begin, end = match.span() if match else (len(text), len(text))
+        yield from ((text[at], at, at + 1) for at in range(place, begin))
+        if match:
+            yield _decode(match[0]), begin, end
+        place = end
 
 
 def _decode(written: str) -> str:

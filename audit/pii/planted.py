@@ -51,13 +51,7 @@ class PlantedText:
 
 
 def measure_recall(
-    texts: pl.Series,
-    detector: Detector,
-    *,
-    corpus: Corpus,
-    dates: DateReader,
-    seed: int,
-    progress: Progress,
+    texts: pl.Series, detector: Detector, *, corpus: Corpus, dates: DateReader, seed: int, progress: Progress
 ) -> pl.DataFrame:
     """Return the table `planted`: how many identifiers are found, by HIPAA's identifier; empty without texts.
 

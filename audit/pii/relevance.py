@@ -14,7 +14,10 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any, Final, Literal
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
+
+_RE: Final = Patterns(__name__)
 
 #: Patterns that must all stand in a question, of verbs or nouns, and the ids of the taxonomy that it needs then.
 Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]
@@ -23,9 +26,14 @@ Intent = tuple[tuple[re.Pattern[str], ...], frozenset[str]]
 @cache
 def intents() -> tuple[Intent, ...]:
     """Return what questions ask for, by the table."""
+
+    def any_of(words: Iterable[str]) -> re.Pattern[str]:
+        written = (re.escape(word).replace(r"\ ", r"\s+").replace(r"\*", r"\w*") for word in words)
+        return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
+
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("intents.toml").read_text("utf-8"))["intent"]
     return tuple(
-        (tuple(_any_of(row[kind]) for kind in ("verbs", "nouns") if row.get(kind)), frozenset(row["needs"]))
+        (tuple(any_of(row[kind]) for kind in ("verbs", "nouns") if row.get(kind)), frozenset(row["needs"]))
         for row in rows
     )
 
@@ -37,46 +45,10 @@ def needed_categories(query: str | None) -> frozenset[str]:
     return frozenset().union(*(needs for kinds, needs in intents() if all(words.search(query) for words in kinds)))
 
 
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.IGNORECASE)
-
-
-def _word(written: str) -> str:
-    return re.escape(written).replace(r"\ ", r"\s+").replace(r"\*", r"\w*")
-
-
 Gender = Literal["female", "male"]
 Role = Literal["speaker", "patient", "relative", "clinician", "other"]
 
-_FEMALE_RELATIVES: Final = (
-    "mother|mom|mum|wife|daughter|sister|grandmother|grandma|granddaughter|aunt|niece|girlfriend"
-    "|stepmother|stepdaughter"
-)
-_MALE_RELATIVES: Final = (
-    "father|dad|husband|son|brother|grandfather|grandpa|grandson|uncle|nephew|boyfriend|stepfather|stepson"
-)
-_OTHER_RELATIVES: Final = "parents?|child|children|kids?|baby|spouse|partner|cousin|sibling|friend|colleague|roommate"
-_MENTION: Final = re.compile(
-    r"(?<!\w)(?:(?P<speaker>I|me|my|mine|myself|I'm|I've|I’m|I’ve)|(?P<patient>patient|pt|client)"
-    rf"|(?P<female_relative>{_FEMALE_RELATIVES})|(?P<male_relative>{_MALE_RELATIVES})|(?P<relative>{_OTHER_RELATIVES})"
-    r"|(?P<female>she|her|hers|herself|woman|girl|lady)|(?P<male>he|him|his|himself|man|boy|gentleman)"
-    r"|(?P<all>they|them|their|theirs|both|everyone|everybody|each|we|our|us|family|couple|these|people))(?!\w)",
-    re.IGNORECASE,
-)
-_TITLE: Final = re.compile(r"\b(?:(?P<female>Mrs|Ms|Miss|Madam)|(?P<male>Mr|Sir)|(?P<clinician>Dr|Doctor|Prof))\.?\s+")
 _TITLES: Final = frozenset({"mrs", "ms", "miss", "madam", "mr", "sir", "dr", "doctor", "prof"})
-_NOUNS: Final = frozenset(f"{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|parent|parents|child|children".split("|"))
-#: A noun for somebody that stands right before their name.
-_APPOSED: Final = re.compile(
-    rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
-    re.IGNORECASE,
-)
-#: A sentence ends at a mark before white space, but after a title or an initial; and at a line's end.
-_SENTENCE_END: Final = re.compile(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\b[A-Za-z])[.!?][\"”']?\s+|\n+", re.IGNORECASE
-)
-_TITLE_CHARS = 10
-_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(eq=False, slots=True)
@@ -95,7 +67,7 @@ class DescribedSubjects:
     def __init__(self, text: str, spans: Iterable[EntitySpan]) -> None:
         self.subjects: list[Subject] = []
         self._text = text
-        self._sentences = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text) + 1]
+        self._sentences = [0, *(end.end() for end in _RE.sentence_end.finditer(text)), len(text) + 1]
         #: Where each is mentioned, by start; several by "they".
         self._mentions: list[tuple[int, list[Subject]]] = []
         people = [span for span in spans if categories()[span.category].type == "PER"]
@@ -103,7 +75,7 @@ class DescribedSubjects:
         # A word within a name is part of it.
         words = [
             (word.start(), word)
-            for word in _MENTION.finditer(text)
+            for word in _RE.mention.finditer(text)
             if not any(span.start <= word.start() < span.end for span in people)
         ]
         for start, mention in sorted([*names, *words], key=itemgetter(0)):
@@ -124,13 +96,13 @@ class DescribedSubjects:
 
     def asked_about(self, query: str) -> list[Subject] | None:
         """Return whom a question is about; None: about nobody in particular. Empty where that is unclear."""
-        words = {word.casefold() for word in _WORD.findall(query)}
+        words = {word.casefold() for word in _RE.word.findall(query)}
         # Of two who share a surname, whoever is called by more.
         people = [subject for subject in self.subjects if subject.role != "clinician"]
         most = max((len(subject.words & words) for subject in self.subjects), default=0)
         if most:
             return [subject for subject in self.subjects if len(subject.words & words) == most]
-        cues = {str(found.lastgroup) for found in _MENTION.finditer(query)}
+        cues = {str(found.lastgroup) for found in _RE.mention.finditer(query)}
         if "all" in cues:
             return people
         genders = cues & {"female", "male"}
@@ -157,10 +129,10 @@ class DescribedSubjects:
     def _named(self, span: EntitySpan) -> Subject:
         """Return whom a name calls."""
         # A title may stand before the name that was found, or within it.
-        before = list(_TITLE.finditer(self._text, max(0, span.start - _TITLE_CHARS), span.start))
+        before = list(_RE.title.finditer(self._text, max(0, span.start - 10), span.start))
         adjoins = before and before[-1].end() == span.start
-        title = before[-1] if adjoins else _TITLE.match(self._text, span.start, span.end)
-        words = {word.casefold() for word in _WORD.findall(self._text[span.start : span.end])} - _TITLES
+        title = before[-1] if adjoins else _RE.title.match(self._text, span.start, span.end)
+        words = {word.casefold() for word in _RE.word.findall(self._text[span.start : span.end])} - _TITLES
         is_clinician = span.category == "clinician_name" or (title is not None and title["clinician"] is not None)
         role: Role = "clinician" if is_clinician else "patient" if span.category == "patient_name" else "other"
         subject = self._known(span, words, role) or self._add(Subject(role))
@@ -171,12 +143,12 @@ class DescribedSubjects:
 
     def _known(self, span: EntitySpan, words: set[str], role: Role) -> Subject | None:
         """Return the subject whom a name calls, where they were mentioned before."""
-        if self._mentions and _APPOSED.fullmatch(self._text, self._mentions[-1][0], span.start):
+        if self._mentions and _RE.apposed.fullmatch(self._text, self._mentions[-1][0], span.start):
             # "Her husband Per Lund", "the patient, Ada Lund": one person.
             return self._mentions[-1][1][0]
         for subject in reversed(self.subjects):
             # Of two who share a surname neither has all words of the other's name.
-            names = subject.words - _NOUNS
+            names = {word for word in subject.words if not _RE.noun.fullmatch(word)}
             if names and (words <= names or names <= words):
                 return subject
         return next((one for one in self._in_role(role) if role == "patient" and not one.words), None)
@@ -215,9 +187,9 @@ def needed_spans(text: str, spans: Iterable[EntitySpan], query: str | None) -> l
     `spans` are all that was found: names among them tell whom the others are about.
     """
     found, needed = list(spans), needed_categories(query)
-    if query is None or not needed:
-        return []
     wanted = [span for span in found if span.category in needed]
+    if query is None or not wanted:
+        return []
     described = DescribedSubjects(text, found)
     asked = described.asked_about(query)
     if asked is None or not described.subjects:

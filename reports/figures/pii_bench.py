@@ -5,15 +5,7 @@ from typing import Final
 from clinaudit.reports.figures.bars import SHARES, BarFigure, BarRow, Cell, Scale, Series, row_bar, row_scale
 from clinaudit.reports.schema.pii_bench import PiiBench
 from clinaudit.reports.schema.record import Estimate
-from clinaudit.reports.tables.pii_bench import (
-    deployable,
-    find,
-    identifier_name,
-    in_order,
-    measured_domains,
-    missed,
-    share_text,
-)
+from clinaudit.reports.tables import pii_bench as tables
 
 _KEY: Final = "Thin line: 95% interval."
 _KINDS: Final = {"rules": "no training", "trained": "trained", "model": "model", "oracle": "told the answer"}
@@ -26,9 +18,10 @@ _SIDES: Final[dict[str, tuple[str, Series]]] = {
 
 def left_figure(bench: PiiBench) -> BarFigure:
     """Return what each filter leaves that could go, and what it takes that the question needs."""
-    columns = [(domain, side) for domain in measured_domains(bench) for side in _SIDES]
+    columns = [(domain, side) for domain in tables.measured_domains(bench) for side in _SIDES]
     found = {
-        system.id: [find(bench, system.id, "masking", *column) for column in columns] for system in in_order(bench)
+        system.id: [tables.find(bench, system.id, "masking", *column) for column in columns]
+        for system in tables.in_order(bench)
     }
     scale = row_scale([each for row in found.values() for each in row])
     rows = tuple(
@@ -39,7 +32,7 @@ def left_figure(bench: PiiBench) -> BarFigure:
             ),
             _KINDS[system.kind],
         )
-        for system in in_order(bench)
+        for system in tables.in_order(bench)
         if any(found[system.id])
     )
     heads = (f"{domain.capitalize()} texts: {_SIDES[side][0]}" for domain, side in columns)
@@ -59,17 +52,17 @@ def left_figure(bench: PiiBench) -> BarFigure:
 def missed_figure(bench: PiiBench) -> BarFigure:
     """Return which of HIPAA's identifiers the filter that leaves least does not find, the most missed first."""
     rows: tuple[BarRow, ...] = ()
-    title, domains = "What is missed", measured_domains(bench)
-    for best in deployable(bench)[:1]:
+    title, domains = "What is missed", tables.measured_domains(bench)
+    for best in tables.deployable(bench)[:1]:
         title = f"Which of HIPAA’s identifiers “{best.name}” misses"
-        by_domain = [missed(bench, best.id, domain, "hipaa") for domain in domains]
+        by_domain = [tables.missed(bench, best.id, domain, "hipaa") for domain in domains]
         letters = sorted(
             {letter for found in by_domain for letter in found},
             key=lambda letter: (-max(found[letter].value or 0 for found in by_domain if letter in found), letter),
         )
         rows = tuple(
             BarRow(
-                identifier_name(letter),
+                tables.identifier_name(letter),
                 tuple(
                     _bar(found[letter], "trained", SHARES) if letter in found else Cell((), "none in the texts")
                     for found in by_domain
@@ -93,5 +86,5 @@ def missed_figure(bench: PiiBench) -> BarFigure:
 
 def _bar(estimate: Estimate | None, series: Series, scale: Scale) -> Cell:
     if estimate is None or estimate.value is None:
-        return Cell((), share_text(estimate))
-    return Cell((row_bar(estimate, series=series, text=share_text(estimate), scale=scale),))
+        return Cell((), tables.share_text(estimate))
+    return Cell((row_bar(estimate, series=series, text=tables.share_text(estimate), scale=scale),))

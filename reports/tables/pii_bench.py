@@ -9,20 +9,12 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
+from operator import attrgetter
 from typing import Any, Final
 
-from clinaudit.reports.schema.pii_bench import (
-    GOLD_MASKS,
-    BenchDomain,
-    BenchFigure,
-    BenchGrouping,
-    BenchStatistics,
-    BenchSubset,
-    BenchSystem,
-    BenchTask,
-    MaskingStrategy,
-    PiiBench,
-)
+from clinaudit.reports.schema import pii_bench as schema
+from clinaudit.reports.schema.pii_bench import BenchDomain, BenchGrouping, BenchStatistics, BenchSubset, PiiBench
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.estimates import Table
 from clinaudit.reports.wording.figures import figure_text
@@ -51,23 +43,17 @@ def paper() -> dict[str, Any]:
 def find(
     bench: PiiBench,
     system: str,
-    task: BenchTask,
+    task: schema.BenchTask,
     domain: BenchDomain,
     metric: str,
     group: str = "all",
     *,
     grouping: BenchGrouping = "subset",
-) -> BenchFigure | None:
+) -> schema.BenchFigure | None:
     """Return a figure of a benchmark, or None where it was not measured."""
     wanted = (system, task, domain, metric, grouping, group)
-    return next(
-        (
-            each
-            for each in bench.figures
-            if (each.system, each.task, each.domain, each.metric, each.grouping, each.group) == wanted
-        ),
-        None,
-    )
+    keys = ((one, (one.system, one.task, one.domain, one.metric, one.grouping, one.group)) for one in bench.figures)
+    return next((figure for figure, key in keys if key == wanted), None)
 
 
 def missed(bench: PiiBench, system: str, domain: BenchDomain, grouping: BenchGrouping) -> dict[str, Estimate]:
@@ -100,17 +86,17 @@ def measured_domains(bench: PiiBench) -> list[BenchDomain]:
     return sorted({each.domain for each in bench.figures})
 
 
-def deployable(bench: PiiBench) -> list[BenchSystem]:
+def deployable(bench: PiiBench) -> list[schema.BenchSystem]:
     """Return the systems that are told nothing of the answer, those that leave least first."""
 
-    def left(system: BenchSystem) -> tuple[float, str]:
+    def left(system: schema.BenchSystem) -> tuple[float, str]:
         leaks = (find(bench, system.id, "masking", domain, "leak") for domain in measured_domains(bench))
         return next((leak.value for leak in leaks if leak and leak.value is not None), 2.0), system.id
 
     return sorted((system for system in bench.systems if system.kind != "oracle"), key=left)
 
 
-def in_order(bench: PiiBench) -> list[BenchSystem]:
+def in_order(bench: PiiBench) -> list[schema.BenchSystem]:
     """Return the systems as tables list them: the oracles last."""
     return [*deployable(bench), *(system for system in bench.systems if system.kind == "oracle")]
 
@@ -151,7 +137,7 @@ _SCORES: Final = (
     "and whose they are; in the next column the words alone. The paper’s rows are of its own texts with one person, "
     "which are not public, and of several ways of asking the best."
 )
-_COLUMNS: Final[Mapping[str, tuple[BenchTask, str]]] = {
+_COLUMNS: Final[Mapping[str, tuple[schema.BenchTask, str]]] = {
     "Finds identifiers": ("detection", "strict_f1.f1"),
     "Finds the words": ("detection", "ent_f1.f1"),
     "Knows which are needed": ("query_related", "strict_f1.f1"),
@@ -180,12 +166,12 @@ def scores_table(bench: PiiBench, domain: BenchDomain, subset: BenchSubset = "al
     return Table(caption, ("System", *_COLUMNS), tuple(rows), _SCORES if subset == "all" else "")
 
 
-def _unanswered(bench: PiiBench, system: BenchSystem, domain: BenchDomain, subset: BenchSubset) -> str:
-    tasks = (task for task, _ in _COLUMNS.values() if find(bench, system.id, task, domain, "unparsed", subset))
-    for task in tasks:
+def _unanswered(bench: PiiBench, system: schema.BenchSystem, domain: BenchDomain, subset: BenchSubset) -> str:
+    for task, _ in _COLUMNS.values():
         states = [find(bench, system.id, task, domain, metric, subset) for metric in ("unparsed", "missing")]
-        share = sum(each.value for each in states if each and each.value)
-        return f" ({percent_text(share)} unanswered)" if share else ""
+        if states[0]:
+            share = sum(each.value for each in states if each and each.value)
+            return f" ({percent_text(share)} unanswered)" if share else ""
     return ""
 
 
@@ -202,30 +188,31 @@ def _paper_rows(subset: BenchSubset) -> Iterable[tuple[str, ...]]:
             yield f"{model} ({_FROM_PAPER})", *cells
 
 
-def system_name(system: BenchSystem) -> str:
+def system_name(system: schema.BenchSystem) -> str:
     """Return a system's name; of an oracle it says so."""
     return f"{system.name} (told the answer)" if system.kind == "oracle" else system.name
 
 
 def privacy_table(bench: PiiBench) -> Table:
     """Return privacy, utility and balance by what is masked (Table 8), with the paper's rows."""
-    maskings: Mapping[MaskingStrategy, str] = {
+    maskings: Mapping[schema.MaskingStrategy, str] = {
         "none": "nothing",
         "all": "everything",
         "query_unrelated": "all but what is needed",
     }
-    masked_by = {GOLD_MASKS: "a filter that misses nothing", **{each.id: each.name for each in deployable(bench)}}
+    masked_by = {
+        schema.GOLD_MASKS: "a filter that misses nothing",
+        **{each.id: each.name for each in deployable(bench)},
+    }
     rows: list[tuple[str, ...]] = []
-    for domain in measured_domains(bench):
-        for system, name in masked_by.items():
-            for masking, words in maskings.items():
-                found = [
-                    find(bench, system, "masking", domain, metric, masking, grouping="masking")
-                    for metric in ("privacy", "utility", "balance")
-                ]
-                if found[0]:
-                    cells = (_score_text(each) if each else _NONE for each in found)
-                    rows.append((f"{words}, by {name}", domain, *cells))
+    for domain, (system, name), (masking, words) in product(
+        measured_domains(bench), masked_by.items(), maskings.items()
+    ):
+        metrics = ("privacy", "utility", "balance")
+        found = [find(bench, system, "masking", domain, metric, masking, grouping="masking") for metric in metrics]
+        if found[0]:
+            cells = (_score_text(each) if each else _NONE for each in found)
+            rows.append((f"{words}, by {name}", domain, *cells))
     rows += [
         (f"{words}, by GPT-4o ({_FROM_PAPER}, Table 8)", "general", *map(number_text, paper()["masking"][masking]))
         for masking, words in maskings.items()
@@ -269,15 +256,13 @@ def missed_table(bench: PiiBench, grouping: BenchGrouping, domain: BenchDomain) 
 def statistics_table(statistics: Iterable[BenchStatistics]) -> Table:
     """Return the samples of each subset, with the paper's row below each (Table 3)."""
     columns = ("Samples", "Number", "Subjects", "Characters", "Entities", "Question characters", "Needed")
+    fields = attrgetter("samples", "subjects", "description_chars", "entities", "query_chars", "needed_entities")
 
     def cells(numbers: Sequence[float]) -> tuple[str, ...]:
         return f"{numbers[0]:,}", *(f"{mean:,.2f}" for mean in numbers[1:])
 
-    def ours(row: BenchStatistics) -> Sequence[float]:
-        return row.samples, row.subjects, row.description_chars, row.entities, row.query_chars, row.needed_entities
-
     note = "Means a sample; an entity counts once a subject (PII-Bench, Table 3)."
-    return Table("The samples", columns, _beside_paper(statistics, ours, "statistics", cells), note)
+    return Table("The samples", columns, _beside_paper(statistics, fields, "statistics", cells), note)
 
 
 def types_table(statistics: Iterable[BenchStatistics]) -> Table:
@@ -292,7 +277,7 @@ def types_table(statistics: Iterable[BenchStatistics]) -> Table:
         "The paper's shares are computed from the counts of its Table 10; its printed percentages of two persons stand "
         "in the wrong rows."
     )
-    rows = _beside_paper(statistics, lambda row: row.types, "types", cells)
+    rows = _beside_paper(statistics, attrgetter("types"), "types", cells)
     return Table("Identifiers by type", ("Samples", *types), rows, note)
 
 

@@ -5,6 +5,7 @@ A line without an arrow is a text of which nothing is made; `\\n` and the like a
 
 import json
 from pathlib import Path
+from typing import Any
 
 
 def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
@@ -26,3 +27,14 @@ def read_found(outcome: str | None) -> list[tuple[str, str]]:
 
 def _written_out(text: str) -> str:
     return str(json.loads(f'"{text}"'))
+
+
+def read_rows(name: str) -> dict[str, list[Any]]:
+    """Return the rows of a file of this folder by the test that they are of: a line of JSON each, under `= test`."""
+    rows: dict[str, list[Any]] = {}
+    for line in Path(__file__).parent.joinpath(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("= "):
+            of_test = rows.setdefault(line.removeprefix("= "), [])
+        elif line and not line.startswith("# "):
+            of_test.append(json.loads(line))
+    return rows

@@ -7,9 +7,8 @@ answer, score, write. Answers of a served model are kept under `evidence/`, so t
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -17,31 +16,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from clinaudit.audit.pii.benchmark import systems
+from clinaudit.audit.pii.benchmark import scoring, systems
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples, draw_training_samples, generator_name
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, Subset
-from clinaudit.audit.pii.benchmark.scoring.figures import (
-    Utilities,
-    bench_items,
-    count_sample,
-    describe_samples,
-    figures_of,
-    scores_by_sample,
-)
-from clinaudit.audit.pii.benchmark.scoring.scores import gold_of, score_predictions
-from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers, answer_by_detector, answer_by_gold
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers, answer_by_detector, answer_by_gold
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import Detector
 from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.console import Progress
-from clinaudit.audit.runtime.run.directory import (
-    RunDirectory,
-    hold_lock,
-    library_versions,
-    settle_settings,
-    write_atomically,
-    write_lines_atomically,
-)
+from clinaudit.audit.runtime.run import directory
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.runtime.served.question import AskingEstimate
@@ -51,8 +34,9 @@ from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench
 
 #: The one system that is trained here, two oracles, and any served model, which is a system for each way of asking.
 TRAINED, GOLD, MASK_ALL, SERVED = "bilstm_crf", "gold", "gold-mask-all", "served"
-_TABLE: Final = files(systems).joinpath("systems.toml").read_text("utf-8")
-_SYSTEMS: Final = tuple(BenchSystem(id=name, **row) for name, row in tomllib.loads(_TABLE).items())
+_TABLE: Final = tomllib.loads(files(systems).joinpath("systems.toml").read_text("utf-8"))
+_WARNINGS: Final[dict[str, list[str]]] = _TABLE.pop("warnings")
+_SYSTEMS: Final = tuple(BenchSystem(id=name, **row) for name, row in _TABLE.items())
 #: What `--systems` takes; what is run where nothing is said: all that needs no server.
 NAMES: Final = (*(row.id for row in _SYSTEMS if row.id != MASK_ALL), SERVED)
 DEFAULT_SYSTEMS: Final = NAMES[:-1]
@@ -98,6 +82,10 @@ class BenchRequest:
                 "--systems"
             )
 
+    def training(self) -> list[Sample]:
+        """Return the samples that a system is trained on, and that auto-cot's examples are taken from."""
+        return draw_training_samples(number=self.training_samples, domains=self.domains, seed=self.seed)
+
 
 def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """Run a benchmark and write its files; return what `bench.json` holds.
@@ -107,21 +95,28 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
-    run = RunDirectory(request.out)
+    run = directory.RunDirectory(request.out)
     settings = run.work / "settings.json"
+    of_samples: dict[str, object] = {
+        "generator": generator_name(),
+        "samples": "full" if request.samples is None else request.samples,
+        "domain": list(request.domains),
+        "subset": list(request.subsets),
+        "seed": request.seed,
+    }
     with run.removed_on_failure():
         run.require_begun_by(settings, what="benchmark")
         run.create()
-        with hold_lock(run), open_answer_cache(run) as cache:
-            settle_settings(settings, _settings(request), what="this benchmark")
-            return _run(request, run, cache, progress)
+        with directory.hold_lock(run), open_answer_cache(run) as cache:
+            directory.settle_settings(settings, of_samples, what="this benchmark")
+            return _run(request, run.root, cache, progress)
 
 
-def _run(request: BenchRequest, run: RunDirectory, cache: AnswerCache, progress: Progress) -> PiiBench:
+def _run(request: BenchRequest, root: Path, cache: AnswerCache, progress: Progress) -> PiiBench:
     """Run a benchmark in its directory, which is locked and its own."""
     progress.say("drawing samples")
     samples = draw_samples(each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed)
-    write_lines_atomically(run.root / "samples.jsonl", (sample.model_dump_json() for sample in samples))
+    directory.write_lines_atomically(root / "samples.jsonl", (sample.model_dump_json() for sample in samples))
     shown, predictions, utilities = list[BenchSystem](), list[SampleAnswers](), None
     if request.served is not None:
         # First: what a server answered is kept, and what was trained would be lost with a server that fails.
@@ -131,50 +126,42 @@ def _run(request: BenchRequest, run: RunDirectory, cache: AnswerCache, progress:
             system, answers = _answer_by(row, request, samples, progress)
             shown.append(system)
             predictions += answers
-    write_lines_atomically(run.root / "predictions.jsonl", (one.model_dump_json() for one in predictions))
+    directory.write_lines_atomically(root / "predictions.jsonl", (one.model_dump_json() for one in predictions))
     progress.say("scoring")
     bench = PiiBench(
         clinaudit_version=version("clinaudit"),
-        libraries=library_versions(_LIBRARIES),
+        libraries=directory.library_versions(_LIBRARIES),
         seed=request.seed,
-        warnings=list(_warnings(request)),
+        warnings=[said for name, each in _WARNINGS.items() if name in ("all", *request.systems) for said in each],
         systems=shown,
-        statistics=list(describe_samples(map(count_sample, samples))),
-        figures=figures_of(bench_items(samples, predictions), utilities=utilities, seed=request.seed),
+        statistics=list(scoring.describe_samples(samples)),
+        figures=scoring.figures_of(scoring.bench_items(samples, predictions), utilities=utilities, seed=request.seed),
     )
-    write_atomically(run.root / "bench.json", bench.model_dump_json(indent=1) + "\n")
-    write_atomically(run.root / "bench.html", render_pii_bench(bench))
+    directory.write_atomically(root / "bench.json", bench.model_dump_json(indent=1) + "\n")
+    directory.write_atomically(root / "bench.html", render_pii_bench(bench))
     return bench
-
-
-#: Answers samples; calls the function with how many are done.
-_Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
 
 
 def _answer_by(
     row: BenchSystem, request: BenchRequest, samples: Sequence[Sample], progress: Progress
 ) -> tuple[BenchSystem, list[SampleAnswers]]:
-    """Return a system of the table, with how long it took, and its answers."""
-    if row.id == TRAINED:
-        settings = {
+    """Return a system of the table, with how it was trained and how long it took, and its answers."""
+    begin = monotonic()
+    detector = None if row.kind == "oracle" else _detector(row.id, request, progress)
+    ready = monotonic()
+    with progress.stage(row.name, total=len(samples), unit="samples") as advance:
+        if detector is None:
+            answers = list(answer_by_gold(row.id, samples, advance, mask_all=row.id == MASK_ALL))
+        else:
+            answers = list(answer_by_detector(row.id, detector, samples, advance))
+    taken: dict[str, object] = {"seconds": round(monotonic() - ready, 1)}
+    if row.kind == "trained":
+        taken["train_seconds"] = round(ready - begin, 1)
+        taken["settings"] = {
             "training samples": f"{request.training_samples}, of held-out sentence templates",
             "training domains": ", ".join(request.domains),
             "epochs": str(request.epochs),
         }
-        row = row.model_copy(update={"settings": settings})
-    begin = monotonic()
-    answer: _Answer = (
-        partial(answer_by_gold, row.id, mask_all=row.id == MASK_ALL)
-        if row.kind == "oracle"
-        else partial(answer_by_detector, row.id, _detector(row.id, request, progress))
-    )
-    ready = monotonic()
-    with progress.stage(row.name, total=len(samples), unit="samples") as advance:
-        answers = list(answer(samples, advance))
-    taken = {
-        "seconds": round(monotonic() - ready, 1),
-        "train_seconds": round(ready - begin, 1) if row.kind == "trained" else None,
-    }
     return row.model_copy(update=taken), answers
 
 
@@ -185,34 +172,20 @@ def _detector(system: str, request: BenchRequest, progress: Progress) -> Detecto
     if system == TRAINED:
         from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
-        texts = _training_samples(request)
+        texts = request.training()
         with progress.stage(f"training {TRAINED}", total=len(texts) * request.epochs, unit="texts") as advance:
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
-    if system == "spacy":
-        from clinaudit.audit.pii.detectors.language_models import SpacyDetector
+    from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
 
-        return SpacyDetector()
-    from clinaudit.audit.pii.detectors.language_models import PresidioDetector
-
-    return PresidioDetector()
-
-
-def _training_samples(request: BenchRequest) -> list[Sample]:
-    """Return the samples that a system is trained on, and that auto-cot's examples are taken from."""
-    return draw_training_samples(number=request.training_samples, domains=request.domains, seed=request.seed)
+    return SpacyDetector() if system == "spacy" else PresidioDetector()
 
 
 def _ask_served(
     request: BenchRequest, options: ServedOptions, samples: Sequence[Sample], cache: AnswerCache, progress: Progress
-) -> tuple[list[BenchSystem], list[SampleAnswers], Utilities]:
+) -> tuple[list[BenchSystem], list[SampleAnswers], scoring.Utilities]:
     """Return a served model as a system for each way of asking, its answers, and what masking cost them."""
     # Late: they load torch, and the client of a served model.
-    from clinaudit.audit.pii.benchmark.systems.served_model import (
-        answer_by_model,
-        draw_shots,
-        measure_utility,
-        measured_model,
-    )
+    from clinaudit.audit.pii.benchmark.systems import served_model
     from clinaudit.audit.runtime.language import embeddings_of_directory, packaged_embeddings
 
     def announce(estimate: AskingEstimate) -> None:
@@ -221,7 +194,7 @@ def _ask_served(
     # What is missing is reported before hours of asking.
     found = request.embeddings
     similarity = (packaged_embeddings() if found is None else embeddings_of_directory(found)).similarity
-    served = measured_model(*open_access(options), seed=request.seed, cache=cache)
+    served = served_model.measured_model(*open_access(options), seed=request.seed, cache=cache)
     shown, answers = list[BenchSystem](), list[SampleAnswers]()
     for strategy in request.strategies:
         system = BenchSystem(
@@ -237,60 +210,28 @@ def _ask_served(
                 "decoding": "temperature 0, one answer, asked once more where it cannot be read",
             },
         )
-        shots = draw_shots(_training_samples(request)) if strategy == "auto-cot" else []
+        shots = served_model.draw_shots(request.training()) if strategy == "auto-cot" else []
         begin = monotonic()
         with progress.stage(system.name, total=len(samples), unit="samples") as advance:
-            answers += answer_by_model(
+            answers += served_model.answer_by_model(
                 system.id, served, samples, advance, strategy=strategy, shots=shots, announce=announce
             )
         shown.append(system.model_copy(update={"seconds": round(monotonic() - begin, 1)}))
-    utilities = measure_utility(samples, served, similarity=similarity, seed=request.seed, announce=announce)
+    utilities = served_model.measure_utility(
+        samples, served, similarity=similarity, seed=request.seed, announce=announce
+    )
     return shown, answers, utilities
 
 
 def score_given(samples: Sequence[Sample], predictions: Sequence[Prediction], *, seed: int) -> PiiBench:
     """Return the scores of predictions that were made elsewhere, as the document of a benchmark; `seed`: bootstrap."""
-    items = score_predictions(map(gold_of, samples), predictions)
+    items = scoring.score_predictions(map(scoring.gold_of, samples), predictions)
     names = items["system"].unique(maintain_order=True)
     return PiiBench(
         clinaudit_version=version("clinaudit"),
         seed=seed,
         systems=[BenchSystem(id=name, name=name, how="Its predictions were given.", kind="model") for name in names],
-        statistics=list(describe_samples(map(count_sample, samples))),
-        figures=figures_of(items, seed=seed),
-        by_sample=scores_by_sample(items),
+        statistics=list(scoring.describe_samples(samples)),
+        figures=scoring.figures_of(items, seed=seed),
+        by_sample=scoring.scores_by_sample(items),
     )
-
-
-def _settings(request: BenchRequest) -> dict[str, object]:
-    """Return what the samples depend on."""
-    return {
-        "generator": generator_name(),
-        "samples": "full" if request.samples is None else request.samples,
-        "domain": list(request.domains),
-        "subset": list(request.subsets),
-        "seed": request.seed,
-    }
-
-
-def _warnings(request: BenchRequest) -> Iterator[str]:
-    yield (
-        "The texts are made by a grammar, of invented people. They do not tell how a filter reads a site's notes, "
-        "which are harder."
-    )
-    if TRAINED in request.systems:
-        yield (
-            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, held out for it. It was scored "
-            "on no sentence that it learned from, but values come from the same lists: its score says how well it "
-            "finds such values in sentences that it never saw."
-        )
-    if SERVED in request.systems:
-        yield (
-            "Small models do badly at all three tasks: the paper finds about 0.00 for 0.5 billion parameters and about "
-            "0.59 for 3 billion (strict F1 of detection, PII-single, Table 12)."
-        )
-        yield (
-            "Half of utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has "
-            "another model rate. The other half is how alike two answers are by their embeddings, which are not the "
-            "paper's."
-        )

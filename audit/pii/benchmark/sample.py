@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+from typing import Annotated, Final, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import PydanticCustomError
@@ -30,24 +30,17 @@ from clinaudit.reports.schema.record import Record
 
 #: The fault of a record's own check, whose words are fixed: pydantic's may hold content.
 CHECKED: Final = "checked"
-#: Longest name of a system or id of a sample: it stands in tables.
-_LONGEST_NAME_CHARS: Final = 200
-_WORD: Final = re.compile(r"\w")
 
 
 def _name(value: object) -> object:
     text = str(value) if type(value) is int else value
-    if isinstance(text, str) and (not text.strip() or len(text) > _LONGEST_NAME_CHARS or not text.isprintable()):
-        raise PydanticCustomError(
-            CHECKED,
-            f"is blank, longer than {_LONGEST_NAME_CHARS} characters, or holds one that cannot be printed",
-        )
+    if isinstance(text, str) and (not text.strip() or len(text) > 200 or not text.isprintable()):
+        raise PydanticCustomError(CHECKED, "is blank, longer than 200 characters, or holds one that cannot be printed")
     return text
 
 
 #: What stands in tables: the id of a sample, the name of a system. A whole number is read as its figures.
 Name = Annotated[str, BeforeValidator(_name)]
-
 Subset = SampleSubset
 SUBSETS: Final[tuple[Subset, ...]] = get_args(Subset)
 Domain = SampleDomain
@@ -101,10 +94,9 @@ class Sample(Record):
     seed: int
     generator: str
 
-    def entities(self) -> Iterator[Entity]:
-        """Yield every occurrence of every subject's entities, subject by subject."""
-        for subject in self.subjects:
-            yield from subject.entities
+    def entities(self) -> list[Entity]:
+        """Return every occurrence of every subject's entities, subject by subject."""
+        return [entity for subject in self.subjects for entity in subject.entities]
 
     def gold_spans(self) -> list[EntitySpan]:
         """Return every occurrence of the entities by start; one that two subjects share stands once."""
@@ -156,9 +148,10 @@ def occurrences(text: str, within: str, *, ignore_case: bool = False, in_numbers
 
 @lru_cache(maxsize=10_000)
 def _occurrence(text: str, ignore_case: bool, in_numbers: bool) -> re.Pattern[str]:
-    is_number = [edge.isdigit() and not in_numbers for edge in (text[0], text[-1])]
-    before = (r"(?<!\w)" if _WORD.match(text[0]) else "") + (r"(?<!\d[.,])" if is_number[0] else "")
-    after = (r"(?!\w)" if _WORD.match(text[-1]) else "") + (r"(?![.,]\d)" if is_number[1] else "")
+    def edge(char: str, of_word: str, of_number: str) -> str:
+        return (of_word if re.match(r"\w", char) else "") + (of_number if char.isdigit() and not in_numbers else "")
+
+    before, after = edge(text[0], r"(?<!\w)", r"(?<!\d[.,])"), edge(text[-1], r"(?!\w)", r"(?![.,]\d)")
     return re.compile(before + re.escape(text) + after, re.IGNORECASE if ignore_case else 0)
 
 
@@ -247,14 +240,12 @@ def describe_faults(error: ValidationError) -> Iterator[tuple[str, str]]:
         if field not in seen:
             seen.add(field)
             place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps[1:])
-            what = _describe(fault["type"], fault.get("ctx", {}), fault["msg"])
+            what = _FAULTS.get(fault["type"], "is not as it must be there")
+            if fault["type"] == "literal_error":
+                what = f"is none of {fault['ctx']['expected']}"
+            elif fault["type"] == CHECKED:
+                what = fault["msg"]
             yield field, f"{field}{place} {what}" if place else what
-
-
-def _describe(kind: str, context: Mapping[str, Any], message: str) -> str:
-    if kind == "literal_error":
-        return f"is none of {context['expected']}"
-    return message if kind == CHECKED else _FAULTS.get(kind, "is not as it must be there")
 
 
 def place_problems(marked: Sequence[tuple[int, int, str, str]], chars: int) -> list[str]:
@@ -290,12 +281,10 @@ def check_places(sample: Sample) -> list[str]:
 
 def check_sample(sample: Sample) -> list[str]:
     """Return what is wrong with a sample, each problem in a line without content; empty where nothing is."""
-    wrong = check_places(sample)
-    return wrong or [*_entity_problems(sample), *_unlisted_problems(sample), *_question_problems(sample)]
+    return check_places(sample) or [*_entity_problems(sample), *_question_problems(sample)]
 
 
 def _entity_problems(sample: Sample) -> Iterator[str]:
-    """Types and categories, and the numbering of occurrences of each subject."""
     if not sample.subjects:
         yield "no subject"
     for number, subject in enumerate(sample.subjects):
@@ -311,10 +300,7 @@ def _entity_problems(sample: Sample) -> Iterator[str]:
                 yield f"subject {number}: one text under two categories"
             if [entity.occurrence for entity in sorted(same, key=attrgetter("start"))] != list(range(len(same))):
                 yield f"subject {number}: occurrences of an entity are not numbered from 0 in order"
-
-
-def _unlisted_problems(sample: Sample) -> Iterator[str]:
-    """Every place at token boundaries where an entity's text stands must be listed, or lie within a longer entity."""
+    # Every place at token boundaries where an entity's text stands must be listed, or lie within a longer entity.
     spans = {(entity.start, entity.end) for entity in sample.entities()}
     for text in sorted({entity.text for entity in sample.entities()}):
         for start, end in occurrences(text, sample.description):
@@ -323,7 +309,6 @@ def _unlisted_problems(sample: Sample) -> Iterator[str]:
 
 
 def _question_problems(sample: Sample) -> Iterator[str]:
-    """What is needed is no name, and the question does not name it."""
     types = {(subject.id, entity.text): entity.type for subject in sample.subjects for entity in subject.entities}
     if not sample.query.strip():
         yield "no question"

@@ -4,8 +4,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
+
+_RE: Final = Patterns(__name__)
 
 
 class UnionDetector:
@@ -25,15 +28,6 @@ class UnionDetector:
             for span in detector.detect(text):
                 found.setdefault((span.start, span.end), span)
         return resolve_overlaps(found.values())
-
-
-#: A line end between two figures, with no mark beside it that says that the number goes on.
-_LINE_END: Final = re.compile(r"(?<=\d)[ \t]*\r?\n[ \t]*(?=\d)")
-#: What begins a line of its own: a house number before its street.
-_HOUSE: Final = re.compile(r"\d{1,5}[A-Z]?[ \t]{1,2}[A-Z]")
-#: So does a count before what it counts, where the number above is too long for a part of one.
-_COUNT: Final = re.compile(r"\d{1,2}[ \t]{1,2}[a-z]")
-_FEWEST_DIGITS_WHOLE: Final = 7
 
 
 class Readings:
@@ -58,18 +52,16 @@ class Readings:
         for reading in self.others:
             spans = [reading.original_span(span) for span in detector.detect(reading.text)]
             ends = {span.end for span in found}
-            found += [part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)]
+            for span in spans:
+                # A code without a label that runs over lines or cells: values of a table, read as one number.
+                if span.category != "other_code" or not re.search(r"[\n\t]", text[span.start : span.end]):
+                    found += _by_number(text, span, ends)
         for stretch in self._hidden:
             # It may hide another one, which is shorter.
             hidden = Readings(stretch.text).detect(detector)
             if hidden:
-                found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
+                found.append(hidden[0]._replace(start=stretch.start, end=stretch.end))
         return resolve_overlaps(found)
-
-
-def _is_column(text: str, span: EntitySpan) -> bool:
-    """Whether a code without a label runs over lines or cells: values of a table, read as one number."""
-    return span.category == "other_code" and re.search(r"[\n\t]", text[span.start : span.end]) is not None
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
@@ -77,10 +69,10 @@ def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[E
 
     "NHS No 350 313 1201" over "747 High Street" is a number and an address.
     """
-    found = _LINE_END.search(text, span.start, span.end)
+    found = _RE.line_end.search(text, span.start, span.end)
     if found is None or found.start() not in ends:
         yield span
         return
-    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= _FEWEST_DIGITS_WHOLE
-    if not (_HOUSE.match(text, found.end()) or (is_whole and _COUNT.match(text, found.end()))):
-        yield EntitySpan(found.end(), span.end, span.category, span.found_by)
+    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= 7
+    if not (_RE.house.match(text, found.end()) or (is_whole and _RE.count.match(text, found.end()))):
+        yield span._replace(start=found.end())

@@ -10,18 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.detectors.word_lists import (
-    is_allowed,
-    is_dosed_drug,
-    is_eponym,
-    read_labels,
-    says,
-    without_labels,
-)
+from clinaudit.audit.pii.detectors.word_lists import read_labels
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
 from clinaudit.errors import BadInputError
+
+_RE: Final = Patterns(__name__)
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
@@ -80,16 +77,7 @@ def _load_engine() -> "AnalyzerEngine":
     return AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 
 
-#: "Additional Testing: Repeat": what stands before the colon is the note's.
-_HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
-#: "dL" is no name.
-_LONGEST_UNIT: Final = 3
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
-_IS_OF_NOTES: Final = says("term|no_names")
-#: How many short texts it reads at once.
-_TOGETHER: Final = 64
-#: What the model needs for entities; the other components cost time.
-_NOT_NEEDED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
+_IS_OF_NOTES: Final = lists.says("term|no_names")
 
 
 class SpacyDetector:
@@ -120,7 +108,7 @@ class SpacyDetector:
 
     def entities_of(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
         """Return the same of each of many short texts, which takes less time than one by one."""
-        documents = self._model.pipe(sentences, batch_size=_TOGETHER)
+        documents = self._model.pipe(sentences, batch_size=64)
         return [
             _named_in(sentence, ((0, entity) for entity in document.ents))
             for sentence, document in zip(sentences, documents, strict=True)
@@ -133,20 +121,23 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
     for begin, entity in named:
         category = read_labels("spacy").get(entity.label_)
         start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
-        end = without_labels(text, start, end)
+        end = lists.without_labels(text, start, end)
         written = text[start:end]
-        if category is None or not written or is_allowed(written):
-            continue
-        if is_eponym(text, start, end) or is_dosed_drug(text, start, end):
-            continue
-        if _is_name(written) if category == "full_name" else _is_proper(written):
+        if (
+            category is not None
+            and written
+            and not lists.is_allowed(written)
+            and not lists.is_eponym(text, start, end)
+            and not lists.is_dosed_drug(text, start, end)
+            and (_is_name(written) if category == "full_name" else _is_proper(written))
+        ):
             found.append(EntitySpan(start, end, category, ENGLISH))
     return found
 
 
 def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a stretch up to its first line break, without a heading before it, marks at its ends and `'s`."""
-    heading = _HEADING.match(text, start, end)
+    heading = _RE.heading.match(text, start, end)
     start = heading.end() if heading else start
     written = text[start:end]
     start += len(written) - len(written.lstrip(" \t\n\r-•*.,:;("))
@@ -159,10 +150,9 @@ def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
 def _is_name(text: str) -> bool:
     """Whether a name can be written so: without figures, and not of eponyms and words of notes alone."""
     words = [word.strip(".,") for word in text.split()]
-    may_be = text[0].isupper() or len(text) > _LONGEST_UNIT
-    return (
-        may_be and not any(map(str.isdigit, text)) and not all(len(word) == 1 or _IS_OF_NOTES(word) for word in words)
-    )
+    # "dL" is no name.
+    may_be = (text[0].isupper() or len(text) > 3) and not any(map(str.isdigit, text))
+    return may_be and not all(len(word) == 1 or _IS_OF_NOTES(word) for word in words)
 
 
 def _is_proper(text: str) -> bool:
@@ -172,18 +162,14 @@ def _is_proper(text: str) -> bool:
     """
     if not any(map(str.isupper, text)):
         return False
-    parts = [[token] if is_allowed(token) else _LETTERS.findall(token) for token in text.split()]
+    parts = [[token] if lists.is_allowed(token) else _RE.letters.findall(token) for token in text.split()]
     return not all(len(word) == 1 or _IS_OF_NOTES(word) for part in parts for word in part)
 
 
 @cache
 def _load_model(otherwise: str) -> "Language":
-    return load_english(exclude=_NOT_NEEDED, otherwise=otherwise)
-
-
-#: Whether a token begins (B, and S and U alone), goes on in (I) or ends (E, L) what is labelled.
-_PREFIX: Final = re.compile(r"([BIESLU])[-_](?=.)")
-_BEGINS: Final = "BSU"
+    # What entities need none of costs time.
+    return load_english(exclude=("parser", "lemmatizer", "attribute_ruler", "tagger"), otherwise=otherwise)
 
 
 class NameModel:
@@ -216,11 +202,11 @@ class NameModel:
         """
         start, end, label, word = 0, 0, "O", 0
         for begin, stop, written in self._model.label(text):
-            prefix = _PREFIX.match(written)
+            prefix = _RE.prefix.match(written)
             plain = self._plain[written]
             is_same_word = 0 < begin == end and text[begin - 1 : begin + 1].isalnum()
             word = word if is_same_word else begin
-            goes_on = plain == label and not (prefix and prefix[1] in _BEGINS) and not text[end:begin].strip(" \t")
+            goes_on = plain == label and not (prefix and prefix[1] in "BSU") and not text[end:begin].strip(" \t")
             if label != "O" and (is_same_word or goes_on):
                 end = stop
                 continue
@@ -233,4 +219,4 @@ class NameModel:
 
 def _plain(label: str) -> str:
     """Return a label without its prefix, in capitals, without marks: "B-LOCATION_OTHER" as "LOCATIONOTHER"."""
-    return re.sub(r"[^A-Z]", "", _PREFIX.sub("", label, count=1).upper())
+    return re.sub(r"[^A-Z]", "", _RE.prefix.sub("", label, count=1).upper())

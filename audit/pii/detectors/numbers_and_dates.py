@@ -5,35 +5,25 @@ what tells a number: its check digit, a telephone that could ring, the groups be
 """
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
-from clinaudit.audit.pii.detectors.rules import (
-    Places,
-    Rule,
-    digits_of,
-    expand,
-    found_in,
-    kind_of,
-    regex,
-    span_in,
-    words,
-)
+from clinaudit.audit.pii.detectors.rules import Places, Rule, digits_of, expand, found_in, kind_of, span_in
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_drug, read_words
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
-from clinaudit.audit.pii.values.dates_in_text import WrittenDate, find_dates
+from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.normal_form import read_number
+
+_RE: Final = Patterns(__name__, expand)
 
 #: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
 OLDEST_PLAIN_AGE: Final = 89
 #: Of people.
 OLDEST: Final = 125
-_IN_OTHER_UNITS: Final = re.compile(r"month|week|day|mo\b|wk", re.IGNORECASE)
-#: "3-1/2-year-old": the figure before says the age.
-_HALF: Final = re.compile(r"[ -]1/2.*", re.DOTALL)
 _UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
 
 
@@ -43,24 +33,16 @@ def read_age(match: "re.Match[str]", rule: Rule) -> Places:
     if counted:
         age: int | None = int(counted.replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
     else:
-        age = read_number(_HALF.sub("", written))
+        age = read_number(_RE.half.sub("", written))
     if age is None or age > OLDEST:
         return
-    is_over = age > OLDEST_PLAIN_AGE and (counted is not None or not _IN_OTHER_UNITS.search(written))
+    is_over = age > OLDEST_PLAIN_AGE and (counted is not None or not _RE.in_other_units.search(written))
     if is_over or rule.kind == "age":
         yield *span_in(match), "age_over_89" if is_over else "age"
 
 
 #: How far before a number its sentence is read, in characters.
 _BEFORE_AGE_CHARS: Final = 200
-_SENTENCE_END: Final = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)[.!?;](?:\s|$)|\n")
-_A_PERSON: Final = words(r"${person}(?!\w|['’]s)")
-_ENDS_WITH_PERSON: Final = words(r"(?P<of>${of_person})$|\b${person}$")
-#: What stands between somebody and the verb.
-_BETWEEN: Final = words(r"(?:${aside}|${phrase})$")
-_POSSESSED: Final = words("(?:${possessed})$")
-_WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
-_MOST_BETWEEN: Final = 8
 
 
 def is_by_no_measure(match: "re.Match[str]") -> bool:
@@ -76,50 +58,37 @@ def is_about_somebody(match: "re.Match[str]") -> bool:
     it in the sentence is enough.
     """
     before = _sentence(match)
-    if _says_measure(" ".join(_WORDS.findall(before)[-1:])):
+    if _says_measure(" ".join(_RE.words.findall(before)[-1:])):
         return False
     rest = before
-    for _ in range(_MOST_BETWEEN):
-        if (person := _ENDS_WITH_PERSON.search(rest)) is not None and not person["of"]:
+    for _ in range(8):
+        if (person := _RE.ends_with_person.search(rest)) is not None and not person["of"]:
             return True
-        between = _BETWEEN.search(rest)
+        between = _RE.between.search(rest)
         if between is None or (_says_measure(between[0]) and not between[0].endswith((",", ")"))):
             break
         rest = rest[: between.start()]
-    return (read_number(match["value"]) or 0) > OLDEST_PLAIN_AGE and _may_be_about_somebody(before)
-
-
-def _may_be_about_somebody(before: str) -> bool:
-    """Whether a person stands before, no measure, and no thing as the subject ("his dog is", "it was")."""
-    if _says_measure(before) or not _A_PERSON.search(before):
+    is_old = (read_number(match["value"]) or 0) > OLDEST_PLAIN_AGE
+    if not is_old or _says_measure(before) or not _RE.a_person.search(before):
         return False
-    possessed = _POSSESSED.search(before)
-    return possessed is None or bool(_A_PERSON.search(possessed[0]))
+    # A thing may be the subject: "his dog is", "it was".
+    possessed = _RE.possessed.search(before)
+    return possessed is None or _RE.a_person.search(possessed[0]) is not None
 
 
 def _sentence(match: "re.Match[str]") -> str:
     """Return what stands in the sentence before a match."""
     before = match.string[max(0, match.start() - _BEFORE_AGE_CHARS) : match.start()]
-    return before[max((end.end() for end in _SENTENCE_END.finditer(before)), default=0) :]
+    return before[max((end.end() for end in _RE.sentence_end.finditer(before)), default=0) :]
 
 
 def _says_measure(text: str) -> bool:
-    return any(word.lower().rstrip("'’") in read_words("measures") for word in _WORDS.findall(text))
+    return any(word.lower().rstrip("'’") in read_words("measures") for word in _RE.words.findall(text))
 
 
-_FIGURES: Final = re.compile(r"\d+")
-#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands; the pair, a sex and an age as fields of their own.
-_LABELLED: Final = regex("${age_and_sex_label}${age_and_sex}(?!\\w)")
-_PAIR_ALONE: Final = regex("${field_begins_after_mark}${age_and_sex}${field_ends_before_mark}")
-_SEX_ALONE: Final = regex("${field_begins}${sex_alone}${field_ends}")
-_AGE_ALONE: Final = regex(r"${field_begins}(?P<age>\d{1,3})(?P<years>${years_old}?)${field_ends}")
-#: Segments of HL7 version 2 in which F says that a result is final.
-_RESULTS: Final = re.compile(r"\s*(?:OBX|OBR|ORC)\|")
-#: Of a line; a text without line ends is a banner as far as this.
-_MOST_CHARS: Final = 300
-#: Lines of a form at the head of a text, one field a line.
-_MOST_LINES: Final = 15
-_LONGEST_FIELD_CHARS: Final = 60
+#: Characters of a line: a text without line ends is a banner as far as this. Lines of a form at the head of a text, one
+#: field a line, and the characters of one.
+_MOST_CHARS, _MOST_LINES, _LONGEST_FIELD_CHARS = 300, 15, 60
 
 
 def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
@@ -127,20 +96,17 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
 
     What is masked in the story is masked above it too. The `spans` may overlap.
     """
-    for match in _LABELLED.finditer(text):
+    for match in _RE.labelled.finditer(text):
         yield from _spans(match, 0)
-    ages = {int(found[0]) for one in spans if one.category == "age" and (found := _FIGURES.match(text, one.start))}
+    ages = {int(found[0]) for one in spans if one.category == "age" and (found := _RE.figures.match(text, one.start))}
     known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
-    place = at = 0
+    at = 0
     head: list[tuple[int, str]] = []
     for number, line in enumerate(re.split(r"[\r\n]", text)):
         begin, at = at, at + len(line) + 1
-        while place < len(known) and known[place] < begin:
-            place += 1
-        is_about_somebody = place < len(known) and known[place] < at
         if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
             head.append((begin, line))
-        if is_about_somebody:
+        if bisect_left(known, begin) < bisect_left(known, at):
             yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
     if head and known and known[0] < head[-1][0] + len(head[-1][1]):
         for begin, line in head:
@@ -148,14 +114,11 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
 
 
 def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterator[EntitySpan]:
-    if _RESULTS.match(line):
+    if _RE.results.match(line):
         return
-    for pattern in (_PAIR_ALONE, _SEX_ALONE):
-        for match in pattern.finditer(line):
-            yield from _spans(match, begin)
-    for match in _AGE_ALONE.finditer(line):
-        if int(match["age"]) in ages or (is_form and match["years"]):
-            yield from _spans(match, begin)
+    alone = (one for one in _RE.age_alone.finditer(line) if int(one["age"]) in ages or (is_form and one["years"]))
+    for match in (*_RE.pair_alone.finditer(line), *_RE.sex_alone.finditer(line), *alone):
+        yield from _spans(match, begin)
 
 
 def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
@@ -169,29 +132,21 @@ def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
 
 
 #: How far before a date its label, and around a part of one the rest is looked for, in characters.
-_DATE_LABEL_CHARS: Final = 48
-_AROUND_CHARS: Final = 40
-_BEFORE_DATE_CHARS: Final = 30
-_BEFORE_SCORE_CHARS: Final = 120
-#: "After 2-3 hours" holds no day.
-_OF_A_SPAN: Final = words(r"[\s-]?${unit}\b")
+_DATE_LABEL_CHARS, _AROUND_CHARS, _BEFORE_DATE_CHARS, _BEFORE_SCORE_CHARS = 48, 40, 30, 120
 
 
 def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield the dates of which a match is a part; the label before each says what it is of."""
     text, start, end = match.string, match.start(), match.end()
     for found in find_dates(text, max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)):
-        if found.start < end and found.end > start and not _is_no_day(text, found):
+        # A date without a year may be one of two on a scale, or of a span.
+        is_no_day = found.readings[0].startswith("-") and (
+            _RE.no_day.match(text, found.start)
+            or _RE.up_to_no_day.search(text, max(0, found.start - _BEFORE_DATE_CHARS), found.end)
+            or _RE.of_a_span.match(text, found.end)
+        )
+        if found.start < end and found.end > start and not is_no_day:
             yield found.start, found.end, _kind_of(text, found.start)
-
-
-def _is_no_day(text: str, found: WrittenDate) -> bool:
-    """Whether a date without a year is one of two on a scale, or of a span."""
-    if not found.readings[0].startswith("-"):
-        return False
-    begin = max(0, found.start - _BEFORE_DATE_CHARS)
-    is_on_scale = _NO_DAY.match(text, found.start) or _UP_TO_NO_DAY.search(text, begin, found.end)
-    return is_on_scale is not None or _OF_A_SPAN.match(text, found.end) is not None
 
 
 def _kind_of(text: str, start: int) -> str:
@@ -208,12 +163,6 @@ def _labels() -> dict[str, Any]:
     return {kind: re2.compile(expand(f"(?i)${{{name}}}${{between}}").encode()) for kind, name in labels.items()}
 
 
-#: The day after a day of the week, alone or before the month: "the 14th", "3/4".
-_DAY_OF_MONTH: Final = words(
-    r"${ordinal}(?![\w-])(?:[ ]of[ ]${month}\b)?|${day_figures}/\d{1,2}(?![\w/-]|[.,]\d)|${day_figures}(?=[.,;)\n]|$)"
-)
-
-
 def read_day_of_week(match: "re.Match[str]", rule: Rule) -> Places:
     """Yield a date with the day of the week that stands beside it, as of what its label says."""
     text, edge = match.string, match.start("before") if match["before"] else match.end()
@@ -222,25 +171,9 @@ def read_day_of_week(match: "re.Match[str]", rule: Rule) -> Places:
             yield found.start, match.end(), _kind_of(text, found.start)
         elif not match["before"] and found.start == edge:
             yield match.start(), found.end, _kind_of(text, found.start)
-    day = None if match["before"] else _DAY_OF_MONTH.match(text, edge)
+    day = None if match["before"] else _RE.day_of_month.match(text, edge)
     if day is not None:
         yield match.start(), day.end(), rule.kind
-
-
-_AFTER_TIME: Final = words(r"(?<![\w/])${time_word}${after_word}$")
-_AFTER_TEST: Final = words(r"${after_test}$")
-#: Words before a day by which the audit recognizes one, too (`values.dates_in_text`).
-_AFTER_CUE: Final = words(r"(?<![\w/])(?:from|through|thru|by|as of|before|after|between|around)[:\s]{1,2}$")
-_COUNTED_BEFORE: Final = words(r"${counted_before}$")
-_COUNTED_AFTER: Final = words("${counted_after}")
-#: From the number on, and up to its end.
-_NO_DAY: Final = words("${no_day}")
-_UP_TO_NO_DAY: Final = words("${up_to_no_day}$")
-_SCORE: Final = words("${score}")
-_UP_TO_SCORE: Final = words("${up_to_score}$")
-_WORD_BEFORE: Final = re.compile(r"([A-Za-z-]+)[ ]$")
-_HOW_OFTEN: Final = words("${how_often}")
-_GIVEN_ON: Final = words(r"${given}[^.;\n]*$")
 
 
 def _is_after(cue: re.Pattern[str], match: "re.Match[str]") -> bool:
@@ -250,20 +183,11 @@ def _is_after(cue: re.Pattern[str], match: "re.Match[str]") -> bool:
 def _is_after_test(match: "re.Match[str]") -> bool:
     """Whether a test or its result stands before a number that counts nothing: "2/2" is all of them."""
     return (
-        _is_after(_AFTER_TEST, match)
+        _is_after(_RE.after_test, match)
         and int(match["first"]) != int(match["second"])
-        and _COUNTED_AFTER.match(match.string, match.end()) is None
-        and not _is_after(_COUNTED_BEFORE, match)
+        and _RE.counted_after.match(match.string, match.end()) is None
+        and not _is_after(_RE.counted_before, match)
     )
-
-
-def _is_dose(match: "re.Match[str]") -> bool:
-    """Whether a number is a drug's, or so many days of a week: "Lotrel 5/10 daily", "HA 5/7"."""
-    before = _WORD_BEFORE.search(match.string, max(0, match.start() - _BEFORE_SCORE_CHARS), match.start())
-    if before is None or not is_allowed(before[1]) or _is_after_test(match):
-        return False
-    is_often = match["second"] == "7" or _HOW_OFTEN.match(match.string, match.end()) is not None
-    return is_often or (is_drug(before[1]) and not _is_after(_GIVEN_ON, before))
 
 
 def is_no_score(match: "re.Match[str]") -> bool:
@@ -274,26 +198,17 @@ def is_no_score(match: "re.Match[str]") -> bool:
     """
     text, (start, end) = match.string, (match.start("first"), match.end("second"))
     begin = max(0, start - _BEFORE_SCORE_CHARS)
-    if _NO_DAY.match(text, start) or _UP_TO_NO_DAY.search(text, begin, end):
+    if _RE.no_day.match(text, start) or _RE.up_to_no_day.search(text, begin, end):
         return False
-    if _is_after(_AFTER_TIME, match):
+    if _is_after(_RE.after_time, match):
         return True
-    return not (_is_dose(match) or _SCORE.match(text, start) or _UP_TO_SCORE.search(text, begin, end))
-
-
-_DAY: Final = re.compile(r"(?P<first>\d+)/(?P<second>\d+)")
-#: Between two days of a list.
-_LISTED: Final = re.compile(r"[ ]?(?:,|;|&|\+|,?[ ](?:and|or))[ ]?")
-#: A date with its year, which says that those in its line are days, too.
-_WHOLE_DATE: Final = words(r"(?<![\d/.-])${whole_day}(?![\d/-])|${month}[ ]\d{1,2},?[ ]${year}")
-#: What goes on after a day at the head of a line: "3/14 intubated", "4/12 - CT head".
-_AFTER_HEAD: Final = words(r"[ ]?[:–-](?!\d)|[ ](?:(?-i:[A-Z][A-Za-z])|[a-z]+ed\b)")
-_HEAD: Final = re.compile(r"(?:\A|\n)[ \t*•-]{0,4}\Z")
-#: No share is written so: "02/05".
-_HAS_NOUGHT: Final = re.compile(r"\b0[1-9]")
-#: A half or a third, and that of something: "1/2 squats".
-_PART: Final = re.compile(r"1/[23](?!\d)")
-_OF_A_PART: Final = re.compile(r"[ ](?!(?:and|at|for|to|with|but|when|in|from|by|on)\b)[a-z]")
+    before = _RE.word_before.search(text, max(0, match.start() - _BEFORE_SCORE_CHARS), match.start())
+    if before is not None and is_allowed(before[1]) and not _is_after_test(match):
+        # A number is a drug's, or so many days of a week: "Lotrel 5/10 daily", "HA 5/7".
+        is_often = match["second"] == "7" or _RE.how_often.match(text, match.end()) is not None
+        if is_often or (is_drug(before[1]) and not _is_after(_RE.given_on, before)):
+            return False
+    return not (_RE.score.match(text, start) or _RE.up_to_score.search(text, begin, end))
 
 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
@@ -303,49 +218,39 @@ def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     those in one line with a whole date, and those at the head of a line or with a nought before ("02/05"), unless they
     are shares.
     """
-    days = {span: day for span in spans if (day := _DAY.match(text, span.start)) is not None}
-    if any(_is_after(_AFTER_TIME, day) or _is_after_test(day) or _is_after(_AFTER_CUE, day) for day in days.values()):
-        return [span for span, day in days.items() if not _is_part(day) or _is_after(_AFTER_TIME, day)]
-    if _are_listed(list(days.values())):
-        return [span for span, day in days.items() if not _is_part(day)]
-    ends = [end.start() for end in re.finditer("\n", text)] if days else []
-    lines = {bisect(ends, one.start()) for one in _WHOLE_DATE.finditer(text)} if days else ()
-    return [
-        span
-        for span, day in days.items()
-        if day["first"] != day["second"]
-        and not _PART.match(day[0])
-        and (_begins_line(day) or _HAS_NOUGHT.search(day[0]) or bisect(ends, day.start()) in lines)
-    ]
-
-
-def _is_part(day: "re.Match[str]") -> bool:
-    return _PART.match(day[0]) is not None and _OF_A_PART.match(day.string, day.end()) is not None
-
-
-def _begins_line(day: "re.Match[str]") -> bool:
-    is_head = _HEAD.search(day.string, max(0, day.start() - 5), day.start()) is not None
-    return is_head and _AFTER_HEAD.match(day.string, day.end()) is not None
-
-
-def _are_listed(days: "list[re.Match[str]]") -> bool:
-    """Whether two of some days stand side by side, of which one is no share of anything: "10/28, 11/05"."""
-    return any(
-        _LISTED.fullmatch(former.string, former.end(), latter.start()) is not None
+    days = {span: day for span in spans if (day := _RE.day.match(text, span.start)) is not None}
+    if not days:
+        return []
+    parts = {span for span, day in days.items() if _RE.part.match(day[0]) and _RE.of_a_part.match(text, day.end())}
+    timed = {span for span, day in days.items() if _is_after(_RE.after_time, day)}
+    if timed or any(_is_after_test(day) or _is_after(_RE.after_cue, day) for day in days.values()):
+        return [span for span in days if span not in parts or span in timed]
+    # Two side by side, of which one is no share of anything.
+    if any(
+        _RE.listed.fullmatch(text, former.end(), latter.start())
         and any(int(one["first"]) > int(one["second"]) for one in (former, latter))
-        for former, latter in pairwise(days)
-    )
+        for former, latter in pairwise(days.values())
+    ):
+        return [span for span in days if span not in parts]
+    ends = [end.start() for end in re.finditer("\n", text)]
+    lines = {bisect(ends, one.start()) for one in _RE.whole_date.finditer(text)}
+    found = []
+    for span, day in days.items():
+        start, end = day.span()
+        begins_line = _RE.head.search(text, max(0, start - 5), start) and _RE.after_head.match(text, end)
+        is_day = begins_line or _RE.has_nought.search(day[0]) or bisect(ends, start) in lines
+        if is_day and day["first"] != day["second"] and not _RE.part.match(day[0]):
+            found.append(span)
+    return found
 
 
 _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-_FEWEST_DIGITS: Final = 4
-#: After a label that is a word of a note too, with nothing between: a year, a dose and a count have fewer.
-_FEWEST_DIGITS_BARE: Final = 5
-#: Of a telephone number, and of groups after such a label.
-_FEWEST_DIGITS_LONG: Final = 7
+#: Of any number; after a label that is a word of a note too, with nothing between, since a year, a dose and a count
+#: have fewer; of a telephone number, and of groups after such a label.
+_FEWEST_DIGITS, _FEWEST_DIGITS_BARE, _FEWEST_DIGITS_LONG = 4, 5, 7
 
 
 def is_vin(code: str) -> bool:
@@ -376,12 +281,6 @@ def is_internet_address(match: "re.Match[str]") -> bool:
     return True
 
 
-_FAX: Final = words("${of_a_fax}$")
-#: How far before a number its label is looked for, in characters.
-_LABEL_CHARS: Final = 40
-_EXTENSION: Final = regex("${an_extension}(?![\\w/])")
-
-
 def read_phone(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield a telephone number with its extension; a fax is one by its label."""
     start, _ = span_in(match)
@@ -389,8 +288,8 @@ def read_phone(match: "re.Match[str]", _rule: Rule) -> Places:
 
 
 def _phone(text: str, start: int, end: int) -> tuple[int, int, str]:
-    extension = _EXTENSION.match(text, end)
-    is_fax = _FAX.search(text[max(0, start - _LABEL_CHARS) : start])
+    extension = _RE.extension.match(text, end)
+    is_fax = _RE.fax.search(text[max(0, start - _AROUND_CHARS) : start])
     return start, extension.end() if extension else end, "fax" if is_fax else "phone"
 
 
@@ -408,29 +307,21 @@ def can_ring(match: "re.Match[str]") -> bool:
     return phonenumbers.is_possible_number(parsed) and not (parsed.country_code == 1 and national[0] in "01")
 
 
-_SIGN: Final = words(r"[:#=]|${number_sign}")
-_YEAR: Final = regex("${year}")
-_NUMBER: Final = regex("${number_in_groups}")
-_SHORT_DATE: Final = regex("${short_date}")
-#: "118-B", "22-B/7": three figures are enough, but for two vertebrae.
-_LETTER_AND_MARK: Final = re.compile(r"(?![CTLS]\d{1,2}-)(?=[^ ]*[A-Z])(?=[^ ]*[-/])[^ ]+")
-
-
 def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
     """Yield the number behind a label; a year alone needs a sign or a word for a number.
 
     Of a label that is a word of a note too (its pattern has a group `sign`), it needs one, or is plainly a number.
     The number is read group by group up to the first word, amount or date: it may be broken in any way.
     """
-    number = _NUMBER.match(label.string, label.end())
-    if number is None or (_YEAR.fullmatch(number[0]) and not _SIGN.search(label[0])):
+    number = _RE.number.match(label.string, label.end())
+    if number is None or (_RE.year.fullmatch(number[0]) and not _RE.sign.search(label[0])):
         return
     figures, kind = digits_of(number[0]), kind_of(label, rule)
-    is_marked = _LETTER_AND_MARK.fullmatch(number[0]) is not None
+    is_marked = _RE.letter_and_mark.fullmatch(number[0]) is not None
     fewest = _FEWEST_DIGITS_LONG if kind == "phone" else _FEWEST_DIGITS
     if label.groupdict().get("sign", ":") is None:
         fewest = _FEWEST_DIGITS_LONG if " " in number[0] else _FEWEST_DIGITS_BARE
-    if "sign" in label.re.groupindex and _SHORT_DATE.match(label.string, label.end()):
+    if "sign" in label.re.groupindex and _RE.short_date.match(label.string, label.end()):
         return
     if figures >= fewest or (is_marked and figures >= _FEWEST_DIGITS - 1):
         yield _phone(label.string, *number.span()) if kind == "phone" else (*number.span(), kind)
@@ -439,17 +330,14 @@ def read_number_after(label: "re.Match[str]", rule: Rule) -> Places:
 #: A number of so many digits is recognized by its last four; shorter ones are searched for whole.
 _LAST: Final = 4
 _COUNTS: Final = {"three": 3, "3": 3, "four": 4, "4": 4, "five": 5, "5": 5, "six": 6, "6": 6}
-_OF_A_NUMBER: Final = words("${of_a_number}")
-_OF_A_NUMBER_CHARS: Final = 80
-_FOUR: Final = regex("${four_alone}")
 
 
 def is_end_of_number(match: "re.Match[str]") -> bool:
     """Whether as many figures stand there as the words before them say, or what ends so is something numbered."""
     if match["count"]:
         return digits_of(match["value"]) == _COUNTS[match["count"].lower()]
-    begin = max(0, match.start() - _OF_A_NUMBER_CHARS)
-    return _OF_A_NUMBER.search(match.string, begin, match.start()) is not None
+    begin = max(0, match.start() - 80)
+    return _RE.of_a_number.search(match.string, begin, match.start()) is not None
 
 
 def ends_of(values: Iterable[tuple[str, str | None]]) -> dict[str, str]:
@@ -466,6 +354,6 @@ def ends_of(values: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 def find_ends(text: str, ends: dict[str, str]) -> Places:
     """Yield where such digits stand by themselves, as a number of four figures without a unit, and their category."""
     if ends:
-        for match in _FOUR.finditer(text):
+        for match in _RE.four.finditer(text):
             if match[0] in ends:
                 yield *match.span(), ends[match[0]]

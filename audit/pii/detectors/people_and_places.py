@@ -9,24 +9,19 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rules import Places, Rule, regex, span_in, words
+from clinaudit.audit.pii.detectors.rules import Places, Rule, expand, span_in
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_of_notes, read_words, says, without_labels
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.known_values import places_of
 from clinaudit.audit.pii.values.normal_form import name_parts
 
+_RE: Final = Patterns(__name__, expand)
+
+_MAY_WRITE, _IS_OF_A_TOWN = says("-nobody"), says("-term -coding_systems -no_names")
 _FEWEST_LETTERS_ALONE: Final = 4
-#: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
-_FIRST_NAME: Final = regex(r"(?<=[^\s.!?:\n])[ ](?P<first>${capital_word})(?:[ ]${capital_word})?[ ]$")
-_FIRST_NAME_CHARS: Final = 40
-_TOKEN: Final = regex("${name_word}")
-#: "Lund's LDL": what somebody has is none of their name.
-_GENITIVE: Final = re.compile(r"(?<=\w\w)['’]s$")
-#: What a name does not end with: a particle, or a letter that goes on as a word ("Ada Lund I saw").
-_NO_END: Final = regex(r"(?i:${particle})|[AI]")
-_DEGREE: Final = regex("${degree}")
-#: What somebody is, on the next line of a letter: "Dr. H. Lund Consultant Physician".
-_WHAT_THEY_ARE: Final = words(r"${carer}|physician|doctor|M\.?D\b")
+#: How far before a name, a state and an occupation is read, in characters.
+_CHARS: Final = 40
 
 
 def find_names_elsewhere(text: str, found: Iterable[EntitySpan]) -> Iterator[EntitySpan]:
@@ -41,31 +36,24 @@ def find_names_elsewhere(text: str, found: Iterable[EntitySpan]) -> Iterator[Ent
             of_last.setdefault(written.rpartition(" ")[2], category)
     for span in spans:
         written = text[span.start : span.end]
-        yield EntitySpan(span.start, span.end, of_last.get(written, known[written]), span.found_by)
-    yield from _elsewhere(text, known)
-
-
-def _elsewhere(text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
-    """Yield the other places of names that were found, whole and by their longer parts."""
+        yield span._replace(category=of_last.get(written, known[written]))
+    # Whole, and by their longer parts.
     wanted: dict[str, str] = {}
     for written, category in known.items():
         if not is_allowed(written):
             wanted.setdefault(written, category)
-        for word in _TOKEN.findall(written) if len(name_parts(written)) > 1 else ():
+        for word in _RE.token.findall(written) if len(name_parts(written)) > 1 else ():
             alone = len(word) >= _FEWEST_LETTERS_ALONE and not is_allowed(word)
             if alone and word[0].isupper() and word.lower() not in read_words("no_names"):
                 wanted.setdefault(word, category)
     for written, start in places_of(wanted, text):
-        if _is_whole(text, start, start + len(written)):
-            yield EntitySpan(_with_first_name(text, start), start + len(written), wanted[written], "names")
-
-
-def _with_first_name(text: str, start: int) -> int:
-    """Return where a last name begins with the first name or initials before it, if such stand there."""
-    before = _FIRST_NAME.search(text, max(0, start - _FIRST_NAME_CHARS), start)
-    if before is None or is_of_notes(before["first"]) or is_allowed(before["first"]):
-        return start
-    return before.start("first")
+        end = start + len(written)
+        if _is_whole(text, start, end):
+            # A last name begins with the first name or initials before it, if such stand there.
+            before = _RE.first_name.search(text, max(0, start - _CHARS), start)
+            if before is not None and not is_of_notes(before["first"]) and not is_allowed(before["first"]):
+                start = before.start("first")
+            yield EntitySpan(start, end, wanted[written], "names")
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -80,36 +68,37 @@ def read_name(match: "re.Match[str]", rule: Rule) -> Places:
     """Yield the part of a stretch that is a name: up to the first word that is none, without what ends no name."""
     text = match.string
     kept: list[re.Match[str]] = []
-    for word in _TOKEN.finditer(text, *span_in(match)):
+    for word in _RE.token.finditer(text, *span_in(match)):
         if rule.goes_on is None:
-            is_end = _WHAT_THEY_ARE.fullmatch(word[0]) is not None
+            is_end = _RE.what_they_are.fullmatch(word[0]) is not None
         else:
             is_label = len(kept) >= rule.fewest_words and text[word.end() : word.end() + 1] == ":"
             is_end = is_label or not rule.goes_on(word[0])
         if kept and is_end:
             break
         kept.append(word)
-        if _GENITIVE.search(word[0]):
+        if _RE.genitive.search(word[0]):
             break
-    while kept and (_NO_END.fullmatch(kept[-1][0]) or _is_degree(text, kept)):
+    while (
+        kept
+        and (
+            _RE.no_end.fullmatch(kept[-1][0])
+            # "Ross, PA-C" is no last name with a first.
+            or (len(kept) > 2 and _RE.degree.fullmatch(kept[-1][0]) and text[: kept[-1].start()].rstrip().endswith(","))
+        )
+    ):
         kept.pop()
     if len(kept) < rule.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
         return
     if not rule.is_sure and all(is_allowed(word[0]) for word in kept):
         return
     last = kept[-1]
-    genitive = _GENITIVE.search(last[0])
+    genitive = _RE.genitive.search(last[0])
     # A full stop after an initial belongs to it; the last one may end the sentence.
     is_stop = last[0].endswith(".") and len(last[0]) > 2 and last[0].count(".") == 1
     end = last.start() + genitive.start() if genitive else last.end() - is_stop
     start = kept[0].start()
     yield start, end if rule.goes_on else without_labels(text, start, end), rule.kind
-
-
-def _is_degree(text: str, kept: list[re.Match[str]]) -> bool:
-    """Whether the last of some words is a clinician's degree: "Ross, PA-C" is no last name with a first."""
-    last = kept[-1]
-    return len(kept) > 2 and text[: last.start()].rstrip().endswith(",") and bool(_DEGREE.fullmatch(last[0]))
 
 
 def are_initials(match: "re.Match[str]") -> bool:
@@ -124,10 +113,6 @@ def keep_apart(_text: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
     return resolve_overlaps(found)
 
 
-#: Who speaks in a transcript, and what is said: a question, or a sentence in small letters.
-_SPEAKER: Final = words("${speaker}")
-_SPEECH: Final = re.compile(r"\?\s*$|[a-z'’]+[ ][a-z'’]+[ ][a-z'’]+[^\n]*[.!]\s*$")
-_ALL_SAID: Final = re.compile(r"[.,!]?[ \t]*(?:\n|$)")
 _AROUND_CHARS: Final = 500
 
 
@@ -140,53 +125,33 @@ def is_no_speech(match: "re.Match[str]") -> bool:
     text, (start, end) = match.string, span_in(match)
     if not text[max(0, start - 6) : start].rstrip(" \t").endswith(":"):
         return True
-    turns = [turn for turn in map(_SPEAKER.match, _lines_around(match)) if turn is not None]
+    turns = [turn for turn in map(_RE.speaker.match, _lines_around(match)) if turn is not None]
     # Of a header's fields each is somebody's, and none a sentence.
-    if len({turn["who"].lower() for turn in turns}) < 2 or not any(_SPEECH.search(turn["said"]) for turn in turns):
+    if len({turn["who"].lower() for turn in turns}) < 2 or not any(_RE.speech.search(turn["said"]) for turn in turns):
         return True
     found = text[start:end].split()
-    is_all = len(found) > 1 and _ALL_SAID.match(text, end) is not None
+    is_all = len(found) > 1 and _RE.all_said.match(text, end) is not None
     return is_all and all(word[0].isupper() and not is_of_notes(word.strip(".,")) for word in found)
-
-
-_MAIL_ADDRESS: Final = re.compile(r"<[^<>\n]*>|\S+@\S+")
-_ANYBODY: Final = regex(r"(?:${short_name}[ ]?){0,2}${one_name}(?:,[ ]?${one_name})?${another_name}{0,2}(?!\w|[ ]?\d)")
-_MAY_WRITE: Final = says("-nobody")
-_HEADERS: Final = words(r"^(?:from|to|b?cc|sent|subject|date|reply-to)[ ]?:")
-_FEWEST_HEADERS: Final = 2
 
 
 def read_mail_names(match: "re.Match[str]", rule: Rule) -> Places:
     """Yield everybody whom a header of mail names: "Cc: A. Krag; B. Lund <b@x.org>"; a lone "To:" is none."""
-    headers = sum(_HEADERS.match(line) is not None for line in _lines_around(match))
-    if headers < _FEWEST_HEADERS and "@" not in match["value"]:
+    headers = sum(_RE.headers.match(line) is not None for line in _lines_around(match))
+    if headers < 2 and "@" not in match["value"]:
         return
     place = match.start("value")
     # What is no name keeps its length, so that places stay.
-    line = _MAIL_ADDRESS.sub(lambda found: ";" * len(found[0]), match["value"])
-    for found in _ANYBODY.finditer(line):
+    line = _RE.mail_address.sub(lambda found: ";" * len(found[0]), match["value"])
+    for found in _RE.anybody.finditer(line):
         if all(map(_MAY_WRITE, re.split(r"[\s,]+", found[0]))):
             yield place + found.start(), place + found.end(), rule.kind
 
 
-_BEFORE_STATE: Final = regex(r"(?:[ ][A-Z][a-z]{2,20})?,[ ]?(?:(?P<safe>${safe_state})|${state})(?!\w|-\d)")
-_IN: Final = re.compile(r"\b(?:in|near|outside(?: of)?|[Ll]ives in) (?:(?:[A-Z][a-z]{1,15}|St\.|Ft\.|Mt\.) )?$")
-_CHARS: Final = 40
-#: What goes on after a street, one part after the other.
-_PART: Final = regex(
-    r"[ ]?[,\n;]?[ ]{0,2}(?:(?P<street_address>${flat})|(?:${state}|${region}|WA|SA|NT)(?!\w)|(?P<zip_code>${zip}"
-    r"|${other_postcode}|(?<=(?:VIC|NSW|QLD|TAS|ACT)[ ])\d{4}(?!\w)|(?:[A-Z]{1,2}-)?\d{4,5}(?=[ ]${capital})))"
-    r"|[ ]?[, ][ ]{0,2}(?P<city>${word_of_town}(?:[ ]${word_of_town}){0,2}?)(?=[ ]?(?:[,.;)\n]|$|\d{5}\b)|[ ]"
-    r"(?:${state}|${region})\b|[ ]${other_postcode}|[ ](?:and|with|since|for|but|where|who)\b)"
-)
-_IS_OF_A_TOWN: Final = says("-term -coding_systems -no_names")
-
-
 def is_in_no_state(match: "re.Match[str]") -> bool:
     """Whether a word is no town before a state: "Charlotte, NC", "in Gary, IN"; "by Gary, MD" is a clinician."""
-    state = _BEFORE_STATE.match(match.string, match.end())
+    state = _RE.before_state.match(match.string, match.end())
     begin = max(0, match.start() - _CHARS)
-    return state is None or (state["safe"] is None and not _IN.search(match.string, begin, match.start()))
+    return state is None or (state["safe"] is None and not _RE.in_a_place.search(match.string, begin, match.start()))
 
 
 def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator[EntitySpan]:
@@ -194,7 +159,9 @@ def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator
     for span in streets:
         place = end = span.end
         parts: list[EntitySpan] = []
-        while (part := _PART.match(text, place)) is not None and all(map(_IS_OF_A_TOWN, (part["city"] or "").split())):
+        while (part := _RE.part.match(text, place)) is not None and all(
+            map(_IS_OF_A_TOWN, (part["city"] or "").split())
+        ):
             if part["street_address"] is not None and place == end:
                 end = part.end()
             elif part.lastgroup is not None:
@@ -204,14 +171,9 @@ def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator
         yield from parts
 
 
-_TREATED_BY: Final = words("${treated_by}$")
-_CARER: Final = words("${of_a_carer}")
-_SOMEBODYS: Final = words(r"\b(?:his|her|their|my|the|our)\s$")
-
-
 def is_of_a_carer(text: str, start: int) -> bool:
     """Whether an occupation is that of whoever treats the patient: "sees a counselor", "her trainer wrapped it"."""
     begin = max(0, start - _CHARS)
-    if _TREATED_BY.search(text, begin, start):
+    if _RE.treated_by.search(text, begin, start):
         return True
-    return _CARER.match(text, start) is not None and _SOMEBODYS.search(text, begin, start) is not None
+    return _RE.carer.match(text, start) is not None and _RE.somebodys.search(text, begin, start) is not None

@@ -11,20 +11,18 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import drug_words
 
-_PACKAGE: Final = "philter_lite"
-_PARTS: Final = re.compile(r"[-'’.]+")
-#: Of two letters there are too many abbreviations.
-_FEWEST_NAME_LETTERS: Final = 3
+_RE: Final = Patterns(__name__)
 
 
 def is_plain_word(word: str) -> bool:
@@ -49,11 +47,12 @@ def is_sure_name(word: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _is_in_lists(word: str, lists: tuple[str, ...]) -> bool:
-    parts = [_fold(part) for part in _PARTS.split(word) if part]
-    whole = any(_fold(word) in _lists()[name] for name in lists)
-    return len(_fold(word)) >= _FEWEST_NAME_LETTERS and (
-        whole or (bool(parts) and all(any(part in _lists()[name] for name in lists) for part in parts))
-    )
+    def is_listed(folded: str) -> bool:
+        return any(folded in _lists()[name] for name in lists)
+
+    parts = [_fold(part) for part in _RE.parts.split(word) if part]
+    # Of two letters there are too many abbreviations.
+    return len(_fold(word)) > 2 and (is_listed(_fold(word)) or (bool(parts) and all(map(is_listed, parts))))
 
 
 def _fold(word: str) -> str:
@@ -64,7 +63,7 @@ def _fold(word: str) -> str:
 @cache
 def _lists() -> dict[str, frozenset[str]]:
     """Return the lists by name; a line of the file is one of them: reading all of it as TOML takes seconds."""
-    found = find_spec(_PACKAGE)
+    found = find_spec("philter_lite")
     if found is None or found.origin is None:
         raise BadInputError(
             "the word lists of philter-lite are not installed: pip install --no-deps philter-lite==0.6.0"
@@ -84,11 +83,6 @@ def read_words(name: str) -> frozenset[str]:
     return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
 
 
-def _ending(name: str) -> re.Pattern[str]:
-    """Return what matches words in small letters that end as one of a list, after two letters at least."""
-    return re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
-
-
 @cache
 def read_labels(model: str) -> Mapping[str, str]:
     """Return what the labels of a model are: a category of the taxonomy, or `none` (`model_labels.toml`)."""
@@ -96,21 +90,18 @@ def read_labels(model: str) -> Mapping[str, str]:
     return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
-#: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
-_FINDING: Final = _ending("endings_of_findings")
-_DRUG_STEM: Final = _ending("stems_of_drugs")
+#: Words in small letters that end as findings, procedures and specialties do, or by the stems by which nonproprietary
+#: names of drugs are made (USAN), after two letters at least.
+_FINDING, _DRUG_STEM = (
+    re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
+    for name in ("endings_of_findings", "stems_of_drugs")
+)
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
-_DOSE: Final = re.compile(
-    r"[ ,]{1,2}(?:(?:[A-Z]{2}|to|at|of|dose)[ ])?\d+(?:[.,]\d+)?\s?(?:mg|mcg|µg|μg|g|ml|units?|iu|mEq|%|tab|cap"
-    r"|puff|drop)",
-    re.IGNORECASE,
-)
 
 
 @cache
-def allowed_terms() -> frozenset[str]:
-    """Return the terms, folded: in lower case, without accents and apostrophes."""
+def _allowed_terms() -> frozenset[str]:
     lists = ("allowed_terms", "brands", "organisms")
     return frozenset(map(fold_words, (*drug_words(), *(term for name in lists for term in read_words(name)))))
 
@@ -124,10 +115,9 @@ def is_allowed(text: str) -> bool:
     if text.strip(".,;:()").removesuffix("s") in read_words("clinical_shorthand"):
         return True
     folded = fold_words(text)
-    alone = folded.removesuffix("s")
-    if folded in allowed_terms() or alone in allowed_terms():
-        return True
-    return folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, (folded, alone)))
+    both = folded, folded.removesuffix("s")
+    is_term = any(one in _allowed_terms() for one in both)
+    return is_term or (folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, both)))
 
 
 def is_clinical_term(word: str) -> bool:
@@ -149,35 +139,10 @@ def is_drug(word: str) -> bool:
 def is_dosed_drug(text: str, start: int, end: int) -> bool:
     """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
     last = text[start:end].rpartition(" ")[2].lower()
-    return _DRUG_STEM.fullmatch(last) is not None and _DOSE.match(text, end) is not None
+    return _DRUG_STEM.fullmatch(last) is not None and _RE.dose.match(text, end) is not None
 
 
-#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name but a family's; in German too.
-_AFTER_ARTICLE: Final = re.compile(
-    r"(?<![\w/'’-])(?:an?|the|no|any|another|each|every|indwelling|suprapubic|new"
-    r"|(?-i:dem|das|eine[nmr]?|keine?|im|zum|zur|beim))[ \t\n]{1,2}$",
-    re.IGNORECASE,
-)
-_FAMILY: Final = re.compile(
-    r"(?:['’]s?)?[ \t\n]{1,2}(?:family|household|home|residence|twins|boys?|girls?|kids)\b", re.IGNORECASE
-)
-#: Participles that say what became of a device; whoever did it stands before an object.
-_OF_A_DEVICE: Final = re.compile(
-    r"\s(?:was\s|is\s|remains\s)?(?:removed|inserted|placed|exchanged|changed|replaced|draining|discontinued|dc['’]?d|d/c['’]?d"
-    r"|intact|patent|in\splace|in\ssitu|to\sgravity|positive|negative)\b(?=\s?(?:[.,;:)]|$|\n)|\s(?:and|with|without|today"
-    r"|yesterday|at|on|for|this)\b)",
-    re.IGNORECASE,
-)
-#: How no name ends.
-_ABSTRACT: Final = re.compile(
-    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
-)
-_WORD_BEFORE: Final = re.compile(r"([A-Z][a-z]+)[ ]$")
-_LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
-_VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _CHARS: Final = 30
-_HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
-_HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
 
 
 def is_name_again(text: str, start: int, end: int) -> bool:
@@ -186,14 +151,14 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     In small letters it is none where it is a word of the language or of medicine, or stands after an article.
     """
     written = text[start:end]
-    after_article = _AFTER_ARTICLE.search(text, max(0, start - _CHARS), start) and not _FAMILY.match(text, end)
+    after_article = _RE.after_article.search(text, max(0, start - _CHARS), start) and not _RE.family.match(text, end)
     if written[0].islower():
         return not after_article and not is_word(written)
-    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
-    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
+    joined = _RE.hyphenated.search(text, max(0, start - _CHARS), start)
+    whole = f"{joined[0] if joined else ''}{written}{(_RE.hyphenated_on.match(text, end) or [''])[0]}"
     if is_eponym(text, start, end) or ("-" in whole and is_allowed(whole)):
         return False
-    return not (is_allowed(written) and (after_article or _OF_A_DEVICE.match(text, end)))
+    return not (is_allowed(written) and (after_article or _RE.of_a_device.match(text, end)))
 
 
 def without_labels(text: str, start: int, end: int) -> int:
@@ -201,10 +166,12 @@ def without_labels(text: str, start: int, end: int) -> int:
 
     A label is in capitals where the name is not, or a value follows it.
     """
-    while (last := _LAST_WORD.search(text[start:end])) is not None:
+    while (last := _RE.last_word.search(text[start:end])) is not None:
         name, word = text[start : start + last.start()], last[1]
         is_loud = word.isupper() and len(word) > 1 and not name.isupper()
-        if word.replace(".", "").lower() not in read_words("labels") or not (is_loud or _VALUE_AFTER.match(text, end)):
+        if word.replace(".", "").lower() not in read_words("labels") or not (
+            is_loud or _RE.value_after.match(text, end)
+        ):
             break
         end = start + last.start()
     return end
@@ -220,153 +187,107 @@ def is_word(written: str) -> bool:
 def is_known_name(word: str) -> bool:
     """Whether a word is a first or last name, of those that are words too, or common."""
     small = word.lower()
-    return (
-        small in read_words("words_and_names")
-        or small in read_words("given_words")
-        or word.title() in read_words("given_names")
-    )
-
-
-def is_abstract(word: str) -> bool:
-    """Whether a word ends as no name does: "radiology", "weakness"."""
-    return _ABSTRACT.match(word) is not None
+    is_word_too = small in read_words("words_and_names") or small in read_words("given_words")
+    return is_word_too or word.title() in read_words("given_names")
 
 
 #: Words of notes that are first or last names as well, where they are written as one.
 _NOTES_AND_NAMES: Final = frozenset(
     {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
 )
-_INITIAL: Final = re.compile(r"[A-Za-z]\.")
 
 
 def is_of_notes(word: str) -> bool:
     """Whether a word where a name may stand is one of notes, forms or the language; "May" and "A." are names too."""
     small = word.lower().rstrip(".")
-    is_name = _INITIAL.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
+    is_name = _RE.initial.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
     return small in read_words("no_names") and not is_name
-
-
-#: What somebody did, and what is said of a name, rather than a part of one.
-_VERB: Final = re.compile(r"[a-z]{3,}(?:ed|ing|ly)|rang|wrote|sat|stood|weighs|written|wrong")
-_VOWEL: Final = re.compile("[aeiouy]")
-_FEWEST_LETTERS: Final = 4
 
 
 @lru_cache(maxsize=100_000)
 def _is_unlisted(word: str) -> bool:
     """Whether a word in small letters is one of no list: long enough and spoken, so that it is no abbreviation."""
-    is_spoken = len(word) >= _FEWEST_LETTERS and _VOWEL.search(word) is not None
+    is_spoken = len(word) >= 4 and _RE.vowel.search(word) is not None
     is_listed = is_plain_word(word) or is_word(word) or is_allowed(word.upper())
-    return is_spoken and not is_listed and _VERB.fullmatch(word) is None
+    return is_spoken and not is_listed and _RE.verb.fullmatch(word) is None
 
 
 #: What rules ask of words, by name, beside the lists.
 _KINDS: Final[Mapping[str, Callable[[str], object]]] = {
-    "abstract": is_abstract,
+    "abstract": _RE.abstract.match,
     "clinical": is_clinical_term,
     "first_name": is_first_name,
     "initial": re.compile("[A-Z]").fullmatch,
     "known": is_known_name,
-    "nobody": lambda word: is_of_notes(word) or is_clinical_term(word) or is_abstract(word),
+    "nobody": lambda word: is_of_notes(word) or is_clinical_term(word) or _RE.abstract.match(word),
     "note": is_of_notes,
     "plain": is_plain_word,
     "small": str.islower,
     "sure_name": is_sure_name,
     "term": is_allowed,
     "unlisted": _is_unlisted,
-    "verb": _VERB.fullmatch,
+    "verb": _RE.verb.fullmatch,
     "word": is_word,
 }
 
 
 def says(asked: str) -> Callable[[str], bool]:
     """Return what says whether a word is all that is asked: `given_names|known -term`, of a list or known, no term."""
-    each = [[_asks(one) for one in any_of.split("|")] for any_of in asked.split()]
+
+    def asks(one: str) -> Callable[[str], object]:
+        name = one.removeprefix("-")
+        entries = frozenset[str]() if name in _KINDS else frozenset(map(str.lower, read_words(name)))
+        is_one = _KINDS.get(name) or (lambda word: word.lower().strip(".") in entries)
+        return (lambda word: not is_one(word)) if one != name else is_one
+
+    each = [list(map(asks, any_of.split("|"))) for any_of in asked.split()]
     return lambda word: all(any(is_one(word) for is_one in any_of) for any_of in each)
 
 
-def _asks(one: str) -> Callable[[str], object]:
-    name = one.removeprefix("-")
-    is_one = _KINDS.get(name) or partial(_is_listed, frozenset(map(str.lower, read_words(name))))
-    return (lambda word: not is_one(word)) if one != name else is_one
-
-
-def _is_listed(entries: frozenset[str], word: str) -> bool:
-    return word.lower().strip(".") in entries
-
-
-#: What ends where an eponym does: its other half, with a hyphen or "and", and "'s".
-_OTHER_HALF: Final = re.compile(r"(?:[-–/][^\W\d_]+)*(?:[ ](?:and|&)[ ][A-Z][\w'’-]+)?(?:['’]s?(?!\w))?")
-_OTHER_HALF_BEFORE: Final = re.compile(r"(?:[^\W\d_]+[-–])+$|[A-Z][\w'’-]+[ ](?:and|&)[ ]$")
-#: What it is of: a word of the list, with another before it ("Oxford knee score").
-_OF_WHAT: Final = re.compile(r"[ \t\n]{1,2}(?:(?:knee|hip|shoulder|elbow|back|sleep|depression|pain|fall)[ ])?([\w-]+)")
-#: What it comes to: a score that can be no day ("Oxford 31/48"), a titre; after two names a figure or a result as well.
-_SCORED: Final = re.compile(
-    r"[ ](?:(?:knee|hip|shoulder)[ ](?:score[ ])?\d+/\d+|\d+/(?:3[2-9]|[4-9]\d|\d{3})"
-    r"|(?:1[3-9]|[2-9]\d)/(?:1[3-9]|[23]\d))"
-    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b|[ ](?:neg(?:ative)?|pos(?:itive)?)(?=[.,;)\n]|$)"
-    r"|[ ]type[ ](?:[IVX]{1,4}|\d)[A-Ba-b]?(?=[.,;)\n]|$)"
-)
-_RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
-_FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
-#: "?Still's", and what was done by whose technique: "mobs grade III (Maitland)".
-_SUSPECTED: Final = re.compile(r"['’]s(?=[ ]?(?:[.,;:)\n]|$))")
-_BY_TECHNIQUE: Final = re.compile(
-    r"\b(?:mob(?:ilisation|ilization)?s?|manip(?:ulation)?s?|technique|method|repair|stain|classification|criteria|class|grade"
-    r"|type|stage)(?:[ ][IVX\d]{1,4}[AB]?)?[ ]\($",
-    re.IGNORECASE,
-)
-
-
 _GERMAN_CHARS: Final = 150
-_FEWEST_OF_GERMAN: Final = 2
-_DOES_IN_GERMAN: Final = re.compile(
-    r"[ ](?:kommt|kam|wurde|wird|hat|hatte|ist|war|berichtet|klagt|gibt|verneint|lebt|wohnt|arbeitet|nimmt|ruft|rief)\b"
-)
 
 
 def _is_of_german(text: str, start: int, end: int) -> bool:
     """Whether a line is German: there every noun is written as a name is; who does something is somebody."""
-    if _DOES_IN_GERMAN.match(text, end):
+    if _RE.does_in_german.match(text, end):
         return False
     before = text[max(0, start - _GERMAN_CHARS) : start].rpartition("\n")[2]
     beside = re.findall(r"[a-zäöüß]+", before + text[end : end + _GERMAN_CHARS].partition("\n")[0])
-    return len(read_words("words_of_german").intersection(beside)) >= _FEWEST_OF_GERMAN
+    return len(read_words("words_of_german").intersection(beside)) >= 2
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
     """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German."""
-    before = _OTHER_HALF_BEFORE.search(text, max(0, start - _CHARS), start)
-    other = _OTHER_HALF.match(text, end)
+    before = _RE.other_half_before.search(text, max(0, start - _CHARS), start)
+    other = _RE.other_half.match(text, end)
     stop = other.end() if other else end
-    after = _OF_WHAT.match(text, stop)
+    after = _RE.of_what.match(text, stop)
     follows = after[1].lower() if after else ""
-    written = text[start:end]
+    written, begin = text[start:end], max(0, start - _CHARS)
     is_one = " " not in written
     is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
-    if follows and (
+    is_known = is_pair or is_allowed(written)
+    if after and (
         (is_pair and follows == "chart")
         or {follows, follows.removesuffix("s")} & read_words("described" if is_one else "described_by_two")
         or (is_one and _FINDING.fullmatch(follows) is not None)
-        or any(is_allowed(f"{written} {word}") for word in {follows, *(after[0] if after else "").split()[:1]})
-        or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))
+        or any(is_allowed(f"{written} {word}") for word in {follows, *after[0].split()[:1]})
+        or (is_known and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True
-    is_known = is_pair or is_allowed(written)
-    is_two = is_known or before is not None or "-" in text[start:stop]
-    if is_one and (
-        _SCORED.match(text, stop)
-        or (is_two and _RESULT.match(text, stop) is not None)
-        or (is_known and _FIGURE.match(text, stop) is not None)
-        or (
-            (former := _WORD_BEFORE.search(text, max(0, start - _CHARS), start))
-            and is_allowed(f"{former[1]} {written}")
-        )
-    ):
+    if is_one:
+        former = _RE.word_before.search(text, begin, start)
+        is_two = is_known or before is not None or "-" in text[start:stop]
+        if (
+            _RE.scored.match(text, stop)
+            or (is_two and _RE.result.match(text, stop))
+            or (is_known and _RE.figure.match(text, stop))
+            or (former and is_allowed(f"{former[1]} {written}"))
+        ):
+            return True
+        is_listed = is_first_name(written) or is_last_name(written)
+        if not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
+            return True
+    if text[max(0, start - 1) : start] == "?" and _RE.suspected.match(text, end):
         return True
-    is_listed = is_first_name(written) or is_last_name(written)
-    if is_one and not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
-        return True
-    if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
-        return True
-    return text[end : end + 1] == ")" and _BY_TECHNIQUE.search(text, max(0, start - _CHARS), start) is not None
+    return text[end : end + 1] == ")" and _RE.by_technique.search(text, begin, start) is not None

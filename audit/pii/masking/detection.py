@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -21,119 +21,98 @@ from clinaudit.audit.pii.detectors.word_lists import is_first_name, is_last_name
 from clinaudit.audit.pii.masking.not_masked import is_only_a_word
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.tags import Hidden
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.known_values import places_of
 from clinaudit.audit.pii.values.normal_form import NUMBER_WORDS, TENS, name_parts
 from clinaudit.errors import UsageError
 
+_RE: Final = Patterns(__name__)
+
 _UNITS: Final = {
     **{word: number for number, word in enumerate(NUMBER_WORDS[:9], 1)},
-    "zero": 0,
-    "oh": 0,
-    "o": 0,
-    "nought": 0,
+    **dict.fromkeys(("zero", "oh", "o", "nought"), 0),
     "niner": 9,
 }
-_TEENS: Final = {word: number for number, word in enumerate(NUMBER_WORDS[9:], 10)}
 _TENS: Final = {**{word: 10 * number for number, word in enumerate(TENS, 2)}, "fourty": 40}
-_SMALL: Final = _UNITS | _TEENS | _TENS
+_SMALL: Final = {**_UNITS, **{word: number for number, word in enumerate(NUMBER_WORDS[9:], 10)}, **_TENS}
 _REPEATS: Final = {"double": 2, "triple": 3}
 _MULTIPLIERS: Final = {"hundred": 100, "thousand": 1000}
-_WORDS: Final = "|".join(
-    sorted((*_UNITS, *_TEENS, *_TENS, *_REPEATS, *_MULTIPLIERS, "and"), key=lambda word: (-len(word), word))
-)
+_WORDS: Final = "|".join(sorted((*_SMALL, *_REPEATS, *_MULTIPLIERS, "and"), key=lambda word: (-len(word), word)))
 #: The O of "O'Connor" is not a zero.
-_WORD_END: Final = r"(?![^\W_]|['’][^\W\d_])"
-_TOKEN: Final = re.compile(rf"(?i:{_WORDS}){_WORD_END}|[0-9]+")
+_WORD: Final = rf"(?i:{_WORDS})(?![^\W_]|['’][^\W\d_])"
+_TOKEN: Final = re.compile(rf"{_WORD}|[0-9]+")
 #: What may stand between two numerals of one number.
 _MARKS: Final = r"[ \t]{0,2}(?:[-–,./;]|dash|hyphen|\r?\n)?[ \t]{0,2}"
-_NUMERAL: Final = rf"(?:(?i:{_WORDS}){_WORD_END}|[0-9]+)"
-_RUN: Final = re.compile(
-    rf"(?<![\w])(?i:{_WORDS}){_WORD_END}(?:{_MARKS}{_NUMERAL})+|(?<![\w.])[0-9]+(?:{_MARKS}{_NUMERAL})+"
-)
+_MORE: Final = rf"(?:{_MARKS}(?:{_WORD}|[0-9]+))+"
+_RUN: Final = re.compile(rf"(?<![\w]){_WORD}{_MORE}|(?<![\w.])[0-9]+{_MORE}")
 #: A number of fewer than four digits identifies nobody and is not a year: it is left as written.
 _FEWEST_FIGURES: Final = 4
 
 
 def spoken(text: str) -> Iterator[Edit]:
-    """Yield an edit for each run of number words that gives four digits or more.
+    """Yield an edit for each run of number words that gives four digits or more: the run, and the digits.
 
     Such runs are "five-one-two 44", "oh one four three", "nineteen forty-six"; single number words stay: "three days".
-    An edit holds the run, and the digits that replace it. A run may hold figures too, but not figures alone.
+    A run may hold figures too, but not figures alone. A blank stands where a mark parts numbers.
     """
-    return ((*run.span(), figures) for run in _RUN.finditer(text) if (figures := _figures(run)) is not None)
+    for run in _RUN.finditer(text):
+        tokens = list(_TOKEN.finditer(text, *run.span()))
+        # "10/28 and 11/05" spells nothing out.
+        if all(token[0].isdigit() or token[0].lower() == "and" for token in tokens):
+            continue
+        found: list[tuple[str, int, int]] = []
+        for written, start, end in _numbers(tokens):
+            if found:
+                last = found[-1][2]
+                gap, are_figures = text[last:start], (text[start].isdigit(), text[last - 1].isdigit())
+                # Words run on into one number; figures, and what a mark parts, begin another.
+                if gap.strip(" \t") not in ("", "-") or any(are_figures):
+                    # Days in figures stay days: "10/28, 11/05 and two more".
+                    found.append(("/" if gap == "/" and all(are_figures) else " ", last - 1, last))
+            found.append((written, start, end))
+        if sum(character.isdigit() for written, _, _ in found for character in written) >= _FEWEST_FIGURES:
+            yield *run.span(), found
 
 
-def _figures(run: "re.Match[str]") -> list[tuple[str, int, int]] | None:
-    """Return the numbers of a run as figures, with their places, and a blank where a mark parts them."""
-    tokens = list(_TOKEN.finditer(run.string, run.start(), run.end()))
-    # "10/28 and 11/05" spells nothing out.
-    if all(token[0].isdigit() or token[0].lower() == "and" for token in tokens):
-        return None
-    found: list[tuple[str, int, int]] = []
-    for written, start, end in _numbers(tokens):
-        if found:
-            gap = run.string[found[-1][2] : start]
-            are_figures = run.string[start].isdigit(), run.string[found[-1][2] - 1].isdigit()
-            # Words run on into one number; figures, and what a mark parts, begin another.
-            parted = bool(gap.strip(" \t")) and gap.strip(" \t") != "-"
-            if parted or any(are_figures):
-                # Days in figures stay days: "10/28, 11/05 and two more".
-                mark = "/" if gap == "/" and all(are_figures) else " "
-                found.append((mark, found[-1][2] - 1, found[-1][2]))
-        found.append((written, start, end))
-    total = sum(character.isdigit() for written, _, _ in found for character in written)
-    return found if total >= _FEWEST_FIGURES else None
-
-
-def _numbers(tokens: "list[re.Match[str]]") -> Iterator[tuple[str, int, int]]:
+def _numbers(tokens: Sequence["re.Match[str]"]) -> Iterator[tuple[str, int, int]]:
     """Yield each numeral of a run as figures: "forty" and "six" are one, so are "two thousand and one"."""
     place = 0
     while place < len(tokens):
-        token = tokens[place]
-        word = token[0].lower()
-        end = token.end()
+        token, *rest = tokens[place : place + 2]
+        word, following = token[0].lower(), rest[0][0].lower() if rest else ""
         place += 1
-        following = tokens[place][0].lower() if place < len(tokens) else ""
         if word.isdigit():
-            yield token[0], token.start(), end
-        elif word in _REPEATS:
-            if following in _UNITS:
-                yield str(_UNITS[following]) * _REPEATS[word], token.start(), tokens[place].end()
-                place += 1
+            yield token[0], *token.span()
+        elif following in _UNITS and (word in _REPEATS or (word in _TENS and _UNITS[following])):
+            is_repeat = word in _REPEATS
+            figures = str(_UNITS[following]) * _REPEATS[word] if is_repeat else str(_TENS[word] + _UNITS[following])
+            yield figures, token.start(), tokens[place].end()
+            place += 1
         elif following in _MULTIPLIERS and word in _SMALL:
             value, place, end = _read_hundreds_and_thousands(tokens, place - 1)
             yield str(value), token.start(), end
-        elif word in _TENS and following in _UNITS and _UNITS[following]:
-            yield str(_TENS[word] + _UNITS[following]), token.start(), tokens[place].end()
-            place += 1
         elif word in _SMALL:
-            yield str(_SMALL[word]), token.start(), end
+            yield str(_SMALL[word]), *token.span()
 
 
-def _read_hundreds_and_thousands(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
+def _read_hundreds_and_thousands(tokens: Sequence["re.Match[str]"], place: int) -> tuple[int, int, int]:
     """Return a number of hundreds or thousands, the place after its last token, and where that ends."""
-    total = current = 0
-    end = tokens[place].end()
+    total = current = end = 0
     last = "multiplier"
     while place < len(tokens):
         word = tokens[place][0].lower()
-        kind = (
-            "multiplier" if word in _MULTIPLIERS else "unit" if word in _UNITS else "tens" if word in _TENS else "teen"
-        )
         if word in _MULTIPLIERS:
             current = (current or 1) * _MULTIPLIERS[word]
-            if word == "thousand":
-                total, current = total + current, 0
-        elif word == "and" and last == "multiplier":
-            place += 1
-            continue
-        elif word in _SMALL and (last == "multiplier" or (last == "tens" and kind == "unit")):
+            total, current = (total + current, 0) if word == "thousand" else (total, current)
+            last = "multiplier"
+        elif word in _SMALL and (last == "multiplier" or (last == "tens" and word in _UNITS)):
             current += _SMALL[word]
-        else:
+            last = "tens" if word in _TENS else "small"
+        elif word != "and" or last != "multiplier":
             break
-        last, end = kind, tokens[place].end()
+        end = end if word == "and" else tokens[place].end()
         place += 1
     return total + current, place, end
 
@@ -159,69 +138,40 @@ class OtherScripts:
         if text.isascii():
             return []
         plain = normalize_text(text)
-        found = {
-            plain.original_span(EntitySpan(*match.span(), "full_name", self.name))
-            for match in _FOREIGN_WORDS.finditer(plain.text)
-        }
-        # A word of look-alikes throughout is a word of that script as well; one letter of it among Latin ones is not.
-        found |= {
-            EntitySpan(*match.span(), "full_name", self.name)
-            for match in _FOREIGN_WORDS.finditer(text)
-            if not _adjoins_latin(text, *match.span())
-        }
-        found |= {EntitySpan(*match.span(), "other_code", self.name) for match in _SELECTORS.finditer(text)}
+        found = {EntitySpan(*match.span(), "other_code", self.name) for match in _SELECTORS.finditer(text)}
+        for match in _FOREIGN_WORDS.finditer(plain.text):
+            found.add(plain.original_span(EntitySpan(*match.span(), "full_name", self.name)))
+        for start, end in (match.span() for match in _FOREIGN_WORDS.finditer(text)):
+            # A word of look-alikes throughout is of that script as well; one letter of it among Latin ones is not.
+            beside = text[max(0, start - 1) : start], text[end : end + 1]
+            if not any(one.isascii() and one.isalpha() for one in beside):
+                found.add(EntitySpan(start, end, "full_name", self.name))
         return sorted(found)
-
-
-def _adjoins_latin(text: str, start: int, end: int) -> bool:
-    before, after = text[max(0, start - 1) : start], text[end : end + 1]
-    return (before.isascii() and before.isalpha()) or (after.isascii() and after.isalpha())
-
-
-#: Whose plans are asked about a number without the code of its country; with it ("+44 ...") any country's is.
-_REGIONS: Final = ("GB", "AU", "DE", "FR", "IN")
-#: Fewer figures stand in no text that can hold such a number.
-_FEWEST_FIGURES_OF_PHONE: Final = 8
 
 
 class TelephoneNumbers:
     """Finds telephone numbers of the countries that the rules know least, such as "020 7946 0018", by `phonenumbers`.
 
-    A number counts where a numbering plan has it and it is grouped as that country writes it: 120/80 is none.
+    A number counts where a numbering plan has it and it is grouped as that country writes it: 120/80 is none. These
+    countries' plans are asked about a number without the code of its country; with it ("+44 ...") any country's is.
     """
 
     name = "phonenumbers"
+    _regions = ("GB", "AU", "DE", "FR", "IN")
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; the same number may stand twice."""
-        if sum(map(str.isdigit, text)) < _FEWEST_FIGURES_OF_PHONE:
+        # Fewer figures stand in no text that can hold such a number.
+        if sum(map(str.isdigit, text)) < 8:
             return []
         from phonenumbers import Leniency, PhoneNumberMatcher
 
         found = {
             EntitySpan(match.start, match.end, "phone", self.name)
-            for region in _REGIONS
+            for region in self._regions
             for match in PhoneNumberMatcher(text, region, Leniency.STRICT_GROUPING, max_tries=len(text))
         }
         return sorted(found)
-
-
-#: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
-_SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
-_BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
-#: A line that ends within a sentence: no label, no heading and no item begins the next one.
-_LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
-_HEADER: Final = re.compile(r"(?:from|to|b?cc|sent|subject|reply-to)[ ]?:", re.IGNORECASE)
-#: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
-_GLUED: Final = re.compile(
-    r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
-    r"|admitted|admit|dc|discharged|visit|seen|on|date|dated|mbi|hicn?|cin|npi|dea|vin|policy|member|age|aged|record|chart|case)"
-    r"_?(?=[\d(+])|(?<=[^\W_])_+(?=[^\W_])"
-)
-#: Marks of HTML and Markdown, which show nothing by themselves.
-_MARKUP: Final = re.compile(
-    r"</?[A-Za-z][A-Za-z0-9]{0,10}(?:\s[^<>\n]{0,200})?/?>|\*{1,3}|`+|~~|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"
-)
 
 
 class EnsembleDetector:
@@ -235,46 +185,38 @@ class EnsembleDetector:
         readings = Readings(text)
         plain = readings.plain
         found = {span for one in self._detectors for span in readings.detect(one)}
-        for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
-            for reading in plain.around(edits(plain.text)):
-                found |= {reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)}
+        for reading in chain.from_iterable(map(plain.around, _ways_to_read(plain.text))):
+            found |= {reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)}
         return sorted(found)
 
 
-def _spelled(text: str) -> Iterator[Edit]:
-    return without(
-        blank for found in _SPELLED_OUT.finditer(text) for blank in _BLANKS.finditer(text, found.start(), found.end())
+def _ways_to_read(text: str) -> Iterator[Iterable[Edit]]:
+    spelled = (run.span() for run in _RE.spelled_out.finditer(text))
+    yield without(blank for run in spelled for blank in _RE.blanks.finditer(text, *run))
+    # Line ends within a sentence are blanks; a header of mail ends with its line.
+    ends = (end.span() for end in _RE.line_end.finditer(text))
+    yield (
+        (start, end, [(" ", start, start + 1)])
+        for start, end in ends
+        if text[start - 1] == "," or not _RE.header.match(text, text.rfind("\n", 0, start) + 1)
     )
+    # A label and its number that are glued, and words with underscores, are parted by a blank. It stands for the last
+    # character before it: no span begins or ends with one.
+    glued = ((found.end() - found[0].endswith("_"), found.end()) for found in _RE.glued.finditer(text))
+    yield ((start, end, [(" ", start - 1, start)]) for start, end in glued)
+    yield leaders(text)
+    yield spoken(text)
+    yield without(_RE.markup.finditer(text))
 
 
-def _unmarked(text: str) -> Iterator[Edit]:
-    return without(_MARKUP.finditer(text))
+class _Remembered:
+    """A detector that knows what it found last: another one asks for it too.
 
-
-def _apart(text: str) -> Iterator[Edit]:
-    """Yield where a label and its number are glued, and underscores in words, to be parted by a blank."""
-    # The blank stands for the last character before it: no span begins or ends with one.
-    for found in _GLUED.finditer(text):
-        start = found.end() - found[0].endswith("_")
-        yield start, found.end(), [(" ", start - 1, start)]
-
-
-def _run_on(text: str) -> Iterator[Edit]:
-    """Yield the line ends within a sentence, to be blanks; a header of mail ends with its line."""
-    for found in _LINE_END.finditer(text):
-        if text[found.start() - 1] == "," or not _HEADER.match(text, text.rfind("\n", 0, found.start()) + 1):
-            yield *found.span(), [(" ", found.start(), found.start() + 1)]
-
-
-#: How many readings of a part are kept: one has a few long ones, and some short ones where it is hard to read.
-_READINGS: Final = 500
-
-
-class Remembered:
-    """A detector that knows what it found last: another one asks for it too."""
+    A text has a few long readings of a part, and some short ones where it is hard to read.
+    """
 
     def __init__(self, detector: Detector) -> None:
-        self.detect = lru_cache(maxsize=_READINGS)(detector.detect)
+        self.detect = lru_cache(maxsize=500)(detector.detect)
 
 
 def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path | None = None) -> Detector:
@@ -289,32 +231,25 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
     if rules_only and name_model is not None:
         raise UsageError("--rules-only uses no language model, and --name-model names one; give one of them")
     first: tuple[Detector, ...] = (RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), *site)
-    known = [Remembered(one) for one in first]
+    known = [_Remembered(one) for one in first]
     model: Names | None = None
     detectors: list[Detector] = [*known, OtherScripts(), TelephoneNumbers()]
-    if name_model is not None:
-        from clinaudit.audit.pii.detectors.language_models import NameModel
+    if not rules_only:
+        from clinaudit.audit.pii.detectors.language_models import NameModel, SpacyDetector
 
-        detectors.append(NameModel(name_model))
-    elif not rules_only:
-        from clinaudit.audit.pii.detectors.language_models import SpacyDetector
-
-        model = SpacyDetector(otherwise="give --rules-only").entities_of
+        if name_model is None:
+            model = SpacyDetector(otherwise="give --rules-only").entities_of
+        else:
+            detectors.append(NameModel(name_model))
     return EnsembleDetector([*detectors, RunningNames(known, model)])
 
 
 #: What finds a value once more.
 _AGAIN: Final = ("masked elsewhere in the record",)
-_NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
-_LETTER_OR_DIGIT: Final = re.compile("[0-9A-Za-z]")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
-_LEAST_LETTERS: Final = 4
-_LEAST_LETTERS_OF_NAME: Final = 3
-_LEAST_DIGITS: Final = 5
+_LEAST_LETTERS, _LEAST_LETTERS_OF_NAME, _LEAST_DIGITS = 4, 3, 5
 #: What is written backwards is looked for too, from this length on.
 _LEAST_BACKWARDS: Final = 7
-#: The words of these are everybody's: "a day" that something took stands in "twice a day" too.
-_EVERYDAY: Final = frozenset({"duration", "time"})
 #: Words of names that are no name by themselves.
 _PARTICLES: Final = frozenset(
     {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
@@ -330,42 +265,36 @@ class FoldedText:
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""
         self.text = text
-        self._stretches = tuple(_between(hidden, len(text)))
+        edges = [0, *(edge for one in hidden for edge in (one.start, one.end)), len(text)]
+        #: What is not hidden, with where it begins.
+        self.parts = [(start, text[start:end]) for start, end in list(pairwise(edges))[::2] if start < end]
         # No value holds a NUL, so that none is found across one.
-        self.letters = "\0".join(fold_value(text[start:end]) for start, end in self._stretches)
-
-    def parts(self) -> Iterator[tuple[int, str]]:
-        """Yield what is not hidden, with where it begins."""
-        yield from ((start, self.text[start:end]) for start, end in self._stretches)
+        self.letters = "\0".join(fold_value(part) for _, part in self.parts)
 
     @cached_property
     def _places(self) -> list[int]:
         """Where each of the letters stood; few texts hold a value once more, so that it is seldom asked."""
         places: list[int] = []
-        for start, end in self._stretches:
-            part = self.text[start:end]
+        for start, part in self.parts:
             if part.isascii():
-                places += (start + letter.start() for letter in _LETTER_OR_DIGIT.finditer(part))
+                places += (start + letter.start() for letter in _RE.letter_or_digit.finditer(part))
             else:
                 places += (start + at for at, letter in enumerate(part) for _ in fold_value(letter))
-            places.append(end)
+            places.append(start + len(part))
         return places
 
     def find(self, values: Collection[str]) -> Iterator[tuple[str, int, int]]:
         """Yield which of some folded values stand in the text as whole words, and where; one pass for all of them."""
         for value, begin in places_of(values, self.letters):
             start, end = self._places[begin], self._places[begin + len(value) - 1] + 1
-            if not self._adjoins(start - 1) and not self._adjoins(end):
+            if not self.text[start - 1 : start].isalnum() and not self.text[end : end + 1].isalnum():
                 yield value, start, end
-
-    def _adjoins(self, place: int) -> bool:
-        return 0 <= place < len(self.text) and self.text[place].isalnum()
 
 
 def fold_value(text: str) -> str:
     """Return the letters and digits of a text, folded as in `FoldedText`."""
     if text.isascii():
-        return _NEITHER.sub("", text).lower()
+        return _RE.neither.sub("", text).lower()
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(letter.casefold() for letter in decomposed if letter.isalnum())
 
@@ -393,15 +322,11 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
         and (not alone or (is_name_again(folded.text, start, end) and not _is_only_a_word(folded.text, start, end)))
     ]
     ends = {digits: category for digits, category in ends_of(numbers).items() if digits not in needed}
-    found += [
+    return found + [
         Hidden(start + at, end + at, category, _AGAIN)
-        for at, part in folded.parts()
+        for at, part in folded.parts
         for start, end, category in find_ends(part, ends)
     ]
-    return found
-
-
-_TITLE: Final = re.compile(r"\b(?:mr|mrs|ms|miss|mx|dr|prof)\.?[ ]$", re.IGNORECASE)
 
 
 def _is_only_a_word(text: str, start: int, end: int) -> bool:
@@ -410,31 +335,24 @@ def _is_only_a_word(text: str, start: int, end: int) -> bool:
     if written[0].isupper() and not (written.isupper() and text[max(0, start - 20) : end + 20].isupper()):
         return is_only_a_word(written)
     is_name = is_first_name(written) or is_last_name(written)
-    return is_plain_word(written) and not is_name and _TITLE.search(text, max(0, start - 8), start) is None
+    return is_plain_word(written) and not is_name and _RE.title.search(text, max(0, start - 8), start) is None
 
 
 def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     """Yield what is looked for of a value, and whether it is one word of a name, which may be another word as well."""
-    whole = fold_value(value)
-    is_name = category is not None and categories()[category].type == "PER"
-    least = _LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS
-    if category is None or category in _EVERYDAY:
+    # The words of a time are everybody's: "a day" that something took stands in "twice a day" too.
+    if category is None or category in ("duration", "time"):
         return
-    if len(whole) >= least:
+    whole = fold_value(value)
+    is_name = categories()[category].type == "PER"
+    if len(whole) >= (_LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS):
         # A name of one word may be a word as well ("Hope", "White").
         yield whole, is_name and len(value.split()) == 1
     if len(whole) >= _LEAST_BACKWARDS:
         yield whole[::-1], False
-    if is_name:
-        parts = name_parts(value)
-        if len(parts) > 1:
-            yield "".join(map(fold_value, (parts[-1], *parts[:-1]))), False
-        for word in parts:
-            folded = fold_value(word)
-            if len(folded) >= _LEAST_LETTERS_OF_NAME and folded not in _PARTICLES and folded != whole:
-                yield folded, True
-
-
-def _between(hidden: Sequence[Hidden], length: int) -> Iterator[tuple[int, int]]:
-    edges = [0, *(edge for one in hidden for edge in (one.start, one.end)), length]
-    yield from ((start, end) for start, end in list(pairwise(edges))[::2] if start < end)
+    parts = name_parts(value) if is_name else ()
+    if len(parts) > 1:
+        yield "".join(map(fold_value, (parts[-1], *parts[:-1]))), False
+    for word in map(fold_value, parts):
+        if len(word) >= _LEAST_LETTERS_OF_NAME and word not in _PARTICLES and word != whole:
+            yield word, True

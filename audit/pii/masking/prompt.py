@@ -7,8 +7,8 @@ are found.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -97,16 +97,15 @@ class PromptMasker:
     """Masks what one detector finds, and looks over what is left with it."""
 
     def __init__(
-        self,
-        detector: Detector,
-        *,
-        policy: MaskingPolicy = "minimum-necessary",
-        keep: Collection[str] = frozenset(),
+        self, detector: Detector, *, policy: MaskingPolicy = "minimum-necessary", keep: Collection[str] = frozenset()
     ) -> None:
         """`keep` are a site's terms that stand wherever they are found: compared by whole words, folded."""
         self._detector = detector
         self._policy = policy
-        self._terms = _Terms(keep)
+        #: By their first word, the words of each.
+        self._terms: dict[str, list[list[str]]] = {}
+        for words in (FoldedWords(term).texts for term in keep):
+            self._terms.setdefault(words[0], []).append(words)
 
     @contextmanager
     def shared(self, texts: int, chars: int, *, most: int | None = None) -> Iterator[Processes]:
@@ -130,13 +129,18 @@ class PromptMasker:
     def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
         """Return what may stay in the text if the question needs it, by start: quasi-identifiers in no direct one."""
         direct = merge_hidden(Hidden(*span[:3]) for span in found.spans if categories()[span.category].direct)
-        return [span for span in found.spans if self._may_stay(span) and not _overlaps_any(direct, span)]
+
+        def is_apart(span: EntitySpan) -> bool:
+            place = bisect_right(direct, span.start, key=lambda one: one.end)
+            return place == len(direct) or direct[place].start >= span.end
+
+        return [span for span in found.spans if self._may_stay(span) and is_apart(span)]
 
     def mask(self, decided: tuple[FoundPrompt | None, Collection[EntitySpan]]) -> MaskedPrompt:
         """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question."""
         found, needed = decided
         if found is None:
-            return _withheld(DETECTOR_FAILED)
+            return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED)
         kept = {span for span in self.keepable(found) if span in needed}
         texts = [_Masking(found.text, found.spans, kept, self._terms)]
         if found.query is not None:
@@ -147,9 +151,9 @@ class PromptMasker:
         try:
             written = self._write(texts)
         except DetectionError:
-            return _withheld(DETECTOR_FAILED)
+            return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED)
         if written is None:
-            return _withheld(RESIDUAL)
+            return MaskedPrompt(None, None, {}, withheld=RESIDUAL)
         book, tagged = written
         return MaskedPrompt(
             tagged[0].text,
@@ -192,13 +196,20 @@ class PromptMasker:
         return None
 
     def _find(self, text: str) -> list[EntitySpan]:
-        """Return what the detector finds that is of somebody, part by part, and what the text's structure says."""
-        with _errors_without_text():
+        """Return what the detector finds that is of somebody, part by part, and what the text's structure says.
+
+        Raises `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work.
+        """
+        try:
             found = set(_BY_STRUCTURE.detect(text))
             for begin, end in overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS):
                 spans = self._detector.detect(text[begin:end])
                 found |= {EntitySpan(span.start + begin, span.end + begin, *span[2:]) for span in spans}
             return named_somebody(text, sorted(found))
+        except ClinauditError:
+            raise
+        except Exception:  # noqa: BLE001 (a library's error of any kind: the prompt is withheld, and its text not quoted)
+            raise DetectionError from None
 
     def _detect(self, text: str) -> tuple[EntitySpan, ...]:
         found = [pooled(text, span) for span in self._find(text)]
@@ -209,30 +220,21 @@ class PromptMasker:
         return not category.direct and (self._policy == "minimum-necessary" or category.hipaa is None)
 
 
-class _Terms:
-    """Terms that stay, by their folded words."""
+_Terms = Mapping[str, Sequence[Sequence[str]]]
 
-    def __init__(self, terms: Iterable[str]) -> None:
-        self._of_first: defaultdict[str, list[list[str]]] = defaultdict(list)
-        for term in terms:
-            words = FoldedWords(term).texts
-            self._of_first[words[0]].append(words)
 
-    def places(self, text: str) -> list[tuple[int, int]]:
-        """Return where terms stand in a text, by start; of those with no letter and no figure between them, one."""
-        found: list[tuple[int, int]] = []
-        if not self._of_first:
-            return found
-        words = FoldedWords(text)
-        for place, word in enumerate(words.texts):
-            for term in self._of_first.get(word, ()):
-                if words.texts[place : place + len(term)] != term:
-                    continue
+def _places_of_terms(terms: _Terms, text: str) -> list[tuple[int, int]]:
+    """Return where terms stand in a text, by start; of those with no letter and no figure between them, one."""
+    found: list[tuple[int, int]] = []
+    words = FoldedWords(text)
+    for place, word in enumerate(words.texts):
+        for term in terms.get(word, ()):
+            if words.texts[place : place + len(term)] == term:
                 start, end = words.start(place), words.end(place + len(term) - 1)
                 if found and not any(map(str.isalnum, text[found[-1][1] : start])):
                     start, end = found[-1][0], max(end, found.pop()[1])
                 found.append((start, end))
-        return found
+    return found
 
 
 class _Masking:
@@ -242,7 +244,7 @@ class _Masking:
         self.text = text
         self.hidden: list[Hidden] = []
         self._kept = kept
-        self._terms = terms.places(text)
+        self._terms = _places_of_terms(terms, text) if terms else []
         self._terms_found: set[tuple[int, int]] = set()
         self.hide(Hidden(*span[:3], (span.found_by,)) for span in spans if span not in kept)
         self.hidden = merge_hidden([*self.hidden, *find_tags(text)])
@@ -262,7 +264,11 @@ class _Masking:
     def left(self, kept: Sequence[Kept], spans: Iterable[EntitySpan]) -> Iterator[Hidden]:
         """Yield what a rescan found of the masked text, where it stands between tags in the text itself."""
         for span in spans:
-            for start, end in _between_tags(span, kept):
+            first = bisect_right(kept, span.start, key=lambda one: one.end)
+            last = bisect_left(kept, span.end, key=lambda one: one.start)
+            for one in kept[first:last]:
+                moved = one.source_start - one.start
+                start, end = max(span.start, one.start) + moved, min(span.end, one.end) + moved
                 if not self._is_kept(start, end, span.category) and any(map(str.isalnum, self.text[start:end])):
                     yield Hidden(start, end, span.category, (span.found_by,))
 
@@ -314,40 +320,5 @@ def mask_prompts(
     return list(in_turn(PromptMasker.mask, [(one, () if one is None else next(needed)) for one in found]))
 
 
-def _withheld(reason: str) -> MaskedPrompt:
-    """Return a prompt that is not given out."""
-    return MaskedPrompt(None, None, {}, withheld=reason)
-
-
 class DetectionError(Exception):
     """A detector failed on a text; holds nothing of it."""
-
-
-@contextmanager
-def _errors_without_text() -> Iterator[None]:
-    """Raise `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work."""
-    try:
-        yield
-    except (ClinauditError, DetectionError):
-        raise
-    except Exception:  # noqa: BLE001 (a library's error of any kind: the prompt is withheld, and its text not quoted)
-        raise DetectionError from None
-
-
-def _overlaps_any(apart: Sequence[Hidden], span: EntitySpan) -> bool:
-    """Whether a span overlaps one of some stretches that lie apart, by start."""
-    place = bisect_right(apart, span.start, key=lambda one: one.end)
-    return place < len(apart) and apart[place].start < span.end
-
-
-def _between_tags(span: EntitySpan, kept: Sequence[Kept]) -> list[tuple[int, int]]:
-    """Return the parts of a span of a masked text that stand in no tag, where they stand in the text itself."""
-    first = bisect_right(kept, span.start, key=lambda one: one.end)
-    last = bisect_left(kept, span.end, key=lambda one: one.start)
-    return [
-        (
-            one.source_start + max(span.start, one.start) - one.start,
-            one.source_start + min(span.end, one.end) - one.start,
-        )
-        for one in kept[first:last]
-    ]

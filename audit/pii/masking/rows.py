@@ -19,8 +19,6 @@ from clinaudit.priors.corpus.files import Compression, Format, find_given_file, 
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
-#: Bytes of an id's digest; two ids of a billion share one with a probability of 1e-21.
-_DIGEST_BYTES: Final = 16
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {
     ".jsonl": ("jsonl", None),
     ".jsonl.gz": ("jsonl", "gz"),
@@ -28,8 +26,6 @@ _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {
     ".csv": ("csv", None),
     ".txt": ("txt", None),
 }
-#: Of the one row of a `.txt` file.
-_WHOLE_ID: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,8 @@ class Rows:
         header = self._header()
         first_rows: dict[bytes, int] = {}
         for row in self._read(header, problems):
-            key = hashlib.blake2b(row.key.encode(), digest_size=_DIGEST_BYTES).digest()
+            # Two ids of a billion share a digest of so many bytes with a probability of 1e-21.
+            key = hashlib.blake2b(row.key.encode(), digest_size=16).digest()
             if first_rows.setdefault(key, row.row) != row.row:
                 problems.add(self.file.name, f"stood in row {first_rows[key]} already", row=row.row, column="id")
             self.count += 1
@@ -130,41 +127,39 @@ class Rows:
             self._whole(problems) if self.is_one_text else iter_records(self.file, header=header, problems=problems)
         )
         for row, record in records:
-            yield self._row(row, record, problems)
+            text = self._text_of("text", row, record, problems, may_be_null=self._null_text and "text" in record)
+            name = self._query_field
+            query = None if name is None else self._text_of(name, row, record, problems, may_be_null=True)
+            value = record.get("id")
+            try:
+                key = as_text(value, Kind.ID)
+                if key is None or not key.strip():
+                    raise CellError("is blank or missing")
+            except CellError as error:
+                problems.add(self.file.name, str(error), row=row, column="id")
+                key = f"row {row} without an id"
+            given = value if isinstance(value, int) and not isinstance(value, bool) else key
+            yield TextRow(row, given, text, query, has_query_field=name in record)
 
     def _whole(self, problems: Problems) -> Iterator[tuple[int, Record]]:
         """Yield the one row of a file that is one text."""
         try:
             asked = {} if self._query is None or self._query_field is None else {self._query_field: self._query}
-            yield 1, {"id": _WHOLE_ID, "text": b"".join(iter_lines(self.file)).decode(), **asked}
+            yield 1, {"id": 1, "text": b"".join(iter_lines(self.file)).decode(), **asked}
         except BadInputError as error:
             problems.add(self.file.name, error.message)
         except UnicodeDecodeError:
             problems.add(self.file.name, "is not UTF-8; save it as UTF-8")
 
-    def _row(self, row: int, record: Record, problems: Problems) -> TextRow:
-        def text_of(column: str, *, may_be_null: bool) -> str | None:
-            value = record.get(column)
-            if isinstance(value, str) and is_encodable(value):
-                return value
-            if value is not None or not may_be_null:
-                absent = column not in record
-                what = "is missing" if absent else NOT_UNICODE if isinstance(value, str) else "is not text"
-                problems.add(self.file.name, what, row=row, column=column)
-            return None
-
-        text = text_of("text", may_be_null=self._null_text and "text" in record)
-        query = None if self._query_field is None else text_of(self._query_field, may_be_null=True)
-        value = record.get("id")
-        try:
-            key = as_text(value, Kind.ID)
-            if key is None or not key.strip():
-                raise CellError("is blank or missing")
-        except CellError as error:
-            problems.add(self.file.name, str(error), row=row, column="id")
-            key = f"row {row} without an id"
-        given = value if isinstance(value, int) and not isinstance(value, bool) else key
-        return TextRow(row, given, text, query, has_query_field=self._query_field in record)
+    def _text_of(self, column: str, row: int, record: Record, problems: Problems, *, may_be_null: bool) -> str | None:
+        value = record.get(column)
+        if isinstance(value, str) and is_encodable(value):
+            return value
+        if value is not None or not may_be_null:
+            absent = column not in record
+            what = "is missing" if absent else NOT_UNICODE if isinstance(value, str) else "is not text"
+            problems.add(self.file.name, what, row=row, column=column)
+        return None
 
 
 class RowWriter:

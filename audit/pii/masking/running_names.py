@@ -6,85 +6,37 @@ the lists are those of scores and devices too; and in a terse note nothing stand
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rules import words
-from clinaudit.audit.pii.detectors.word_lists import (
-    is_allowed,
-    is_dosed_drug,
-    is_eponym,
-    is_first_name,
-    is_known_name,
-    is_last_name,
-    is_plain_word,
-    is_sure_name,
-    read_words,
-)
-from clinaudit.audit.pii.masking.not_masked import is_clinical, pattern
+from clinaudit.audit.pii.detectors import word_lists as lists
+from clinaudit.audit.pii.detectors.rules import expand
+from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
 
+_RE: Final = Patterns(__name__, expand)
+#: How far before a name is read, in characters.
 _CHARS: Final = 50
 #: Written in capitals throughout, so short a word is an abbreviation.
 _LONGEST_ABBREVIATION: Final = 5
-_SURE_BEFORE: Final = pattern("sure_before")
-_SURE_AFTER: Final = pattern("sure_after")
-_BEFORE: Final = pattern("before")
-_AFTER: Final = pattern("after")
-_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
-_RELATIVE_BEFORE: Final = words(r"\b(?:${kin}|${close})[ ]$")
-_ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
-_TOKEN: Final = re.compile(r"[^\s,.;:()]+")
-
 #: A sentence, or a line of few; the model sees a few words to both sides alone.
 _PIECE: Final = re.compile(
     r"[^\n]{1,200}?(?:(?<=[\w)%]{4})[.!?](?=\s)|$)|[^\n]{1,200}(?=\s|$)|[^\n]{1,200}", re.MULTILINE
 )
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
-_CAPITALIZED: Final = re.compile(r"(?<![^\W\d_])(?=[^\W\d_a-z])[^\W\d_]{2,}")
-#: "its keturah again": who writes in small letters names people so too.
-_SMALL: Final = re.compile(r"(?<![\w'’.-])[a-z]{3,}(?![\w'’-])")
-#: A word of a name as it is written, or an initial; and what may stand between two of them.
-_WORD: Final = re.compile(r"(?<![\w'’])[^\W\d_](?:[^\W\d_]|['’](?!s\b)(?=[^\W\d_])|-(?=[^\W\d_]))*(?![\d_])")
-_BETWEEN: Final = re.compile(
-    r"(?:(?<=\b[A-Z])\.|(?<=\bSt)\.)?[ ]"
-    r"(?:(?:van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten)[ ]){0,2}"
-)
-#: "LUND,ADA", "Lund, A.": what follows a last name; before a comma it would be the next field of a row.
-_FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+)\b(?![,/'’-])")
-#: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
-_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
-_NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
-_GIVEN: Final = pattern("given")
-#: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
-_NOUN_AFTER: Final = re.compile(
-    r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
-    r"|(?P<noun>[a-z]{2,})\b)"
-)
-_OF_SOMEBODY: Final = pattern("of_somebody")
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
 )
-
-
-_PART: Final = r"(?:Mc|Mac|De|Di|Da|La|Le|Van)?[^\W\d_][^\W\d_A-Z]*"
-_WRITTEN: Final = re.compile(rf"{_PART}(?:[-'’]{_PART})*")
-
-
+_MONTHS: Final = frozenset(
+    {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
+)
 #: Sentences -> what a model names in each.
 Names = Callable[[Sequence[str]], Iterable[Sequence[EntitySpan]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Capitalized words in a row."""
-
-    start: int
-    end: int
-    words: tuple[str, ...]
+#: Capitalized words in a row.
+_Run = list[re.Match[str]]
 
 
 class RunningNames:
@@ -101,25 +53,21 @@ class RunningNames:
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
         named = list(self._named_in(text))
-        found = {
-            EntitySpan(span.start, span.end, kind, span.found_by)
-            for span in named
-            if (kind := _agreed(text, span)) is not None
-        }
-        labels = {place: span for span in named for place in range(span.start, span.end)}
+        found = {span._replace(category=kind) for span in named if (kind := _agreed(text, span)) is not None}
+        labels = {place: span.category for span in named for place in range(span.start, span.end)}
         taken = bytearray(len(text))
         for span in (span for one in self._known for span in one.detect(text)):
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
         done = 0
-        for run in _runs(text, taken):
-            if run.start < done:
-                continue
-            of_run = [labels[place] for place in range(run.start, run.end) if place in labels]
-            if _is_name(text, run, of_run):
-                done = _first_after(text, run.end)
-                found.add(EntitySpan(run.start, done, "full_name", self.name))
-        for word in _SMALL.finditer(text):
-            if _is_sure_first_name(word[0]) and _SURE_BEFORE.search(text, max(0, word.start() - _CHARS), word.start()):
+        for run in map(_cut, _runs(text, taken)):
+            if run and (start := run[0].start()) >= done:
+                end = run[-1].end()
+                if _is_name(text, run, [labels[place] for place in range(start, end) if place in labels]):
+                    done = _first_after(text, end)
+                    found.add(EntitySpan(start, done, "full_name", self.name))
+        for word in _RE.small.finditer(text):
+            begin = max(0, word.start() - _CHARS)
+            if _is_sure_first_name(word[0]) and _RE.sure_before.search(text, begin, word.start()):
                 found.add(EntitySpan(*word.span(), "full_name", self.name))
         return sorted(found)
 
@@ -132,189 +80,165 @@ class RunningNames:
         pieces = [
             piece
             for piece in _PIECE.finditer(text)
-            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0]))
+            if any(_may_be_name(word[0]) for word in _RE.capitalized.finditer(piece[0]))
         ]
         new = [one for one in dict.fromkeys(piece[0] for piece in pieces) if one not in self._names_of]
         self._names_of.update(zip(new, self._named(new), strict=True))
         for piece in pieces:
-            for span in self._names_of[piece[0]]:
-                start, end = piece.start() + span.start, piece.start() + span.end
-                yield EntitySpan(start, end, span.category, span.found_by)
+            for start, end, *said in self._names_of[piece[0]]:
+                yield EntitySpan(piece.start() + start, piece.start() + end, *said)
 
 
 @lru_cache(maxsize=100_000)
 def _is_sure_first_name(word: str) -> bool:
-    return is_first_name(word) and is_sure_name(word) and not _is_other(word)
+    return lists.is_first_name(word) and lists.is_sure_name(word) and not _is_other(word)
 
 
 @lru_cache(maxsize=100_000)
 def _may_be_name(word: str) -> bool:
     """Whether a capitalized word is more than a word of the language or of medicine."""
-    return not is_clinical(word) and (not is_plain_word(word) or is_first_name(word) or is_last_name(word))
+    is_listed = not lists.is_plain_word(word) or lists.is_first_name(word) or lists.is_last_name(word)
+    return is_listed and not is_clinical(word)
 
 
 def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
-    """Yield capitalized words in a row, without words at the ends that are no names: "Surgeon Leung" is "Leung"."""
-    row: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
-        if taken[word.start()]:
-            yield from _cut(row)
-            row = []
+    """Yield capitalized words in a row."""
+    row: _Run = []
+    for word in _RE.word.finditer(text):
+        is_capital, is_taken = word[0][0].isupper(), taken[word.start()]
+        is_within = row and not is_taken and word[0][0].islower()
+        if is_within and _RE.between.fullmatch(text, row[-1].end(), word.end() + 1):
+            # "van" of "Anna van Dam".
             continue
-        if row and not (word[0][0].isupper() and _BETWEEN.fullmatch(text, row[-1].end(), word.start())):
-            if word[0][0].islower() and _BETWEEN.fullmatch(text, row[-1].end(), word.end() + 1):
-                # "van" of "Anna van Dam".
-                continue
-            yield from _cut(row)
+        if is_taken or not (row and is_capital and _RE.between.fullmatch(text, row[-1].end(), word.start())):
+            yield row
             row = []
-        if word[0][0].isupper():
-            row.append(word)
-    yield from _cut(row)
+        row += [word] if is_capital and not is_taken else []
+    yield row
 
 
-def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
-    words = list(row)
-    while words and len(words[0][0]) > 1 and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
-        del words[0]
+def _cut(row: _Run) -> _Run:
+    """Return a row without words at the ends that are no names: "Surgeon Leung" is "Leung"."""
+    row = list(row)
+    while row and len(row[0][0]) > 1 and lists.is_plain_word(row[0][0]) and not lists.is_first_name(row[0][0]):
+        del row[0]
     # In capitals the sentence goes on: "GORDON LARKIN FOUND DOWN".
-    last = is_first_name if all(word[0].isupper() for word in words) else is_last_name
-    while words and is_plain_word(words[-1][0]) and not last(words[-1][0]) and not _is_after_particle(words):
-        del words[-1]
-    if words:
-        yield _Run(words[0].start(), words[-1].end(), tuple(word[0] for word in words))
+    last = lists.is_first_name if all(word[0].isupper() for word in row) else lists.is_last_name
+    while row and lists.is_plain_word(row[-1][0]) and not last(row[-1][0]):
+        if len(row) > 1 and any(map(str.isalpha, row[-1].string[row[-2].end() : row[-1].start()])):
+            # Words in small letters join it to the one before: "Pieter van der Meulen".
+            break
+        del row[-1]
+    return row
 
 
-def _is_after_particle(row: Sequence["re.Match[str]"]) -> bool:
-    """Whether a word in small letters joins the last word of a row to the one before: "Pieter van der Meulen"."""
-    return len(row) > 1 and any(map(str.isalpha, row[-1].string[row[-2].end() : row[-1].start()]))
-
-
-def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
-    if len(run.words) == 1 and _is_relative(text, run):
+def _is_name(text: str, run: _Run, labels: Sequence[str]) -> bool:
+    """Whether words in a row are somebody's name; `labels` are the categories of what a model names there."""
+    start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
+    is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
+    is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
+    if is_known and text[end : end + 1] not in "'’" and _RE.relative_before.search(text, begin, start):
+        # A relative's first name may be a brand's: "daughter Yasmin".
         return True
-    if any(map(is_clinical, run.words)) or all(map(_is_other, run.words)) or _is_of_a_score(text, run):
+    if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
         return False
-    if is_eponym(text, run.start, run.end) or is_dosed_drug(text, run.start, run.end):
+    if lists.is_eponym(text, start, end) or lists.is_dosed_drug(text, start, end):
         return False
-    is_person = any(span.category == "full_name" for span in labels)
-    if not is_person and len(run.words) == 1 and _is_short(run.words[0]):
+    is_person = "full_name" in labels
+    if not is_person and is_one and _is_short(first):
         # "ABCDE" is a first name as well.
         return False
-    begin = max(0, run.start - _CHARS)
-    is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
-    if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
+    is_cued = _RE.sure_before.search(text, begin, start) or _RE.sure_after.match(text, end)
+    if is_one and not is_cued and _is_of_a_thing(text, start, end):
         return False
-    sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
+    sure = [word for word in words if lists.is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
         return (
-            bool(labels)
+            bool(labels or is_cued)
             or len(sure) > 1
-            or any(map(is_first_name, sure))
-            or (len(run.words) > 1 and (is_first_name(run.words[0]) or len(run.words[0]) == 1))
-            or _first_after(text, run.end) != run.end
-            or is_cued is not None
+            or any(map(lists.is_first_name, sure))
+            or (not is_one and (lists.is_first_name(first) or len(first) == 1))
+            or _first_after(text, end) != end
         )
-    if (
-        len(run.words) == 2
-        and len(run.words[0]) == 1
-        and text[run.start + 1] == "."
-        and not is_plain_word(run.words[1])
-    ):
-        return _is_written_as_name(run.words[1]) and not _is_short(run.words[1])
-    unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
-    is_given = len(run.words) == 1 and _GIVEN.search(text, begin, run.start)
-    return is_person and bool(unknown) and not is_given
-
-
-def _is_relative(text: str, run: _Run) -> bool:
-    """Whether a relative is called by a common first name, which may be a brand's: "daughter Yasmin"."""
-    word = run.words[0]
-    before = _RELATIVE_BEFORE.search(text, max(0, run.start - _CHARS), run.start)
+    if len(words) == 2 and len(first) == 1 and text[start + 1] == "." and not lists.is_plain_word(words[1]):
+        return _is_written_as_name(words[1]) and not _is_short(words[1])
+    is_given = is_one and _RE.given.search(text, begin, start)
     return (
-        before is not None and is_known_name(word) and is_first_name(word) and text[run.end : run.end + 1] not in "'’"
+        is_person
+        and not is_given
+        and any(len(word) > 2 and not lists.is_plain_word(word) and _is_written_as_name(word) for word in words)
     )
 
 
-def _is_of_a_thing(text: str, run: _Run) -> bool:
+def _is_of_a_thing(text: str, start: int, end: int) -> bool:
     """Whether a name alone is that of a thing: a noun follows it ("Dawson fingers", "Katz ADL"), or it is asked for.
 
     Somebody does something, or has it: "Lund agreed", "Lund's chart". Example: "?Wellens" is a thing.
     """
-    if text[run.start - 1 : run.start] == "?":
+    if text[start - 1 : start] == "?":
         return True
-    after = _NOUN_AFTER.match(text, run.end)
-    if after is None:
-        return False
-    if after["short"]:
-        return True
-    noun = after["noun"]
-    return is_plain_word(noun) and not _OF_SOMEBODY.fullmatch(noun)
+    after = _RE.noun_after.match(text, end)
+    if after is None or after["short"]:
+        return after is not None
+    return lists.is_plain_word(after["noun"]) and not _RE.of_somebody.fullmatch(after["noun"])
 
 
 def _first_after(text: str, end: int) -> int:
     """Return where a last name ends with the first name or the initial after it, if there is one."""
-    after = _FIRST_AFTER.match(text, end)
-    if after is None or (
-        after[2] and ((is_plain_word(after[2]) and not after[2].isupper()) or not is_first_name(after[2]))
-    ):
+    after = _RE.first_after.match(text, end)
+    if after is None:
         return end
-    return after.end()
+    first = after[2]
+    is_none = first and ((lists.is_plain_word(first) and not first.isupper()) or not lists.is_first_name(first))
+    return end if is_none else after.end()
 
 
-def _is_of_a_score(text: str, run: _Run) -> bool:
-    if _OF_A_SCORE.match(text, run.end):
-        return True
-    after = _NEXT_WORD.match(text, run.end)
-    described = _DESCRIBED | read_words("named_after") | read_words("described")
-    if after is not None and {after[1], after[1].removesuffix("s")} & described:
-        return True
-    return len(run.words) > 1 and is_allowed("-".join(run.words))
+def _is_of_a_score(text: str, end: int, words: Sequence[str]) -> bool:
+    after = _RE.next_word.match(text, end)
+    noun = {after[1], after[1].removesuffix("s")} if after else set()
+    described = _DESCRIBED | lists.read_words("named_after") | lists.read_words("described")
+    is_one = _RE.of_a_score.match(text, end) is not None or not noun.isdisjoint(described)
+    return is_one or (len(words) > 1 and lists.is_allowed("-".join(words)))
 
 
 def _is_written_as_name(word: str) -> bool:
     """Whether a name can be written so: "Ada", "McCoy", "O'Hara", "LUND"; "CrAg" and "ABCDE" are none."""
     if word.isupper():
-        return len(word) > _LONGEST_ABBREVIATION or is_first_name(word) or is_last_name(word)
-    return _WRITTEN.fullmatch(word) is not None
+        return len(word) > _LONGEST_ABBREVIATION or lists.is_first_name(word) or lists.is_last_name(word)
+    return _RE.written.fullmatch(word) is not None
 
 
 def _is_other(word: str) -> bool:
     """Whether a word is clinical, who somebody is, a month, a state or a country."""
-    is_role = _ROLE.fullmatch(word) is not None
     small = word.lower()
     return (
-        is_role
+        _RE.role.fullmatch(word) is not None
         or is_clinical(word)
-        or is_allowed(word)
-        or small in _larger_and_months()
-        or small in read_words("no_names")
+        or lists.is_allowed(word)
+        or small in _larger()
+        or small in _MONTHS
+        or small in lists.read_words("no_names")
     )
 
 
 @cache
-def _larger_and_months() -> frozenset[str]:
-    larger = {part for name in (*STATES.values(), *read_words("countries")) for part in name.lower().split()}
-    return frozenset(
-        larger | {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
-    )
+def _larger() -> frozenset[str]:
+    names = (*STATES.values(), *lists.read_words("countries"))
+    return frozenset(part for name in names for part in name.lower().split())
 
 
 def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
-    found = _TOKEN.findall(text, span.start, span.end)
-    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
+    found = _RE.token.findall(text, span.start, span.end)
+    is_other = any(_is_short(word) or is_clinical(word) or lists.is_allowed(word) for word in found)
+    if not text[span.start].isupper() or is_other or not any(map(_may_be_name, found)):
         return None
     begin = max(0, span.start - _CHARS)
-    if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
+    if categories()[span.category].type == "LOC" and _RE.before_place.search(text, begin, span.start):
         return span.category
-    cues = [(_SURE_BEFORE, _SURE_AFTER), (_BEFORE, _AFTER)][: len(found)]
+    cues = [(_RE.sure_before, _RE.sure_after), (_RE.before, _RE.after)][: len(found)]
     agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
     return "full_name" if agrees else None
-
-
-def _is_clinical_or_short(word: str) -> bool:
-    """Whether a word is clinical or an abbreviation."""
-    return _is_short(word) or is_clinical(word) or is_allowed(word)
 
 
 def _is_short(word: str) -> bool:

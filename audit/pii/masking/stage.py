@@ -15,16 +15,10 @@ from typing import Final
 from pydantic import ValidationError
 
 from clinaudit.audit.pii.mask_options import MaskOptions
+from clinaudit.audit.pii.masking import prompt as of_prompt
 from clinaudit.audit.pii.masking.detection import filter_detectors, fold_value
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import (
-    BatchRelevance,
-    FoundPrompt,
-    MaskedPrompt,
-    PromptMasker,
-    mask_prompts,
-    rules_for_all,
-)
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, FoundPrompt, MaskedPrompt, PromptMasker
 from clinaudit.audit.pii.masking.rows import Rows, RowWriter, TextRow
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms, unmask_text
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
@@ -44,11 +38,6 @@ from clinaudit.templates.text_file import read_text_file
 
 #: Rows that are worked on together: a served model is asked of as many at a time.
 _BATCH_ROWS: Final = 64
-#: Of a served model that is asked what a question needs.
-_SEED: Final = 0
-_ENDPOINT: Final = "the endpoint that is asked what a question needs (--served-url)"
-#: Shorter ones stand in an id by chance.
-_LEAST_IN_ID: Final = 4
 #: Of a line of the terms to keep, in characters.
 _LONGEST_TERM: Final = 200
 
@@ -96,11 +85,11 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--query-field cannot be id or text")
     served = _asked_model(options)
     rows = check_prompts(options)
-    keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
+    keep = frozenset[str]() if options.keep is None else _read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
     with masker.shared(rows.count, rows.chars, most=options.processes) as processes:
         if served is None:
-            return mask_file(options, rows, masker, processes, rules_for_all, progress=progress)
+            return mask_file(options, rows, masker, processes, of_prompt.rules_for_all, progress=progress)
         answers = options.map_path.with_name(f".{options.map_path.name}.answers")
         with _relevance_of_model(options, served, masker, answers, progress) as relevance:
             masked = mask_file(options, rows, masker, processes, relevance, progress=progress)
@@ -151,7 +140,7 @@ def _require_free(path: Path, option: str) -> None:
         raise UsageError(f"{path.name} exists, and is not overwritten; name a new file with {option}")
 
 
-def read_terms(path: Path) -> frozenset[str]:
+def _read_terms(path: Path) -> frozenset[str]:
     """Return a site's terms that stay, one a line; blank lines are none.
 
     Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or of more than 200
@@ -206,29 +195,29 @@ def _relevance_of_model(
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        identity = identity_of(model, kind="relevance", seed=_SEED)
-        asked = AnsweringModel(model, access, name=_ENDPOINT, identity=identity, cache=cache, seed=_SEED)
+        identity = identity_of(model, kind="relevance", seed=0)
+        name = "the endpoint that is asked what a question needs (--served-url)"
+        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=0)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, Inquiry[list[str]]] = {}
-            offered = [masker.keepable(one) for one in found]
-            for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
+            #: Of each prompt what may stay, by how it is written.
+            offered: list[dict[str, list[EntitySpan]]] = []
+            for place, one in enumerate(found):
+                spans = masker.keepable(one)
+                offered.append({})
+                for span in spans:
+                    offered[place].setdefault(one.text[span.start : span.end], []).append(span)
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
                 shown = masker.mask((one, spans))
                 if spans and shown.text is not None and shown.query is not None:
-                    choices = tuple(dict.fromkeys(one.text[span.start : span.end] for span in spans))
                     inquiries[place] = ask_what_is_needed(
-                        shown.text, shown.query, strategy="with-choice", choices=choices
+                        shown.text, shown.query, strategy="with-choice", choices=tuple(offered[place])
                     )
-            answers_of = dict(zip(inquiries, asked.ask(list(inquiries.values())), strict=True))
-            return [
-                [
-                    span
-                    for span in spans
-                    if place in answers_of and one.text[span.start : span.end] in (answers_of[place].found or ())
-                ]
-                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
-            ]
+            chosen: list[list[EntitySpan]] = [[] for _ in found]
+            for place, answer in zip(inquiries, asked.ask(list(inquiries.values())), strict=True):
+                chosen[place] = [span for said in answer.found or () for span in offered[place].get(said, ())]
+            return chosen
 
         yield needed
         progress.say(f"relevance: {cache.usage().describe()}")
@@ -262,7 +251,7 @@ def mask_file(
         writer = RowWriter(output, rows, columns)
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, mask_prompts(pairs, processes, relevance, advance), strict=True):
+            for given, masked in zip(batch, of_prompt.mask_prompts(pairs, processes, relevance, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
                 if not rows.is_one_text and not options.new_ids:
                     _require_silent_id(rows.file.name, row, masked, masker)
@@ -285,7 +274,8 @@ def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: Pr
     written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
     words = [word for tag, form in written if tag.rpartition("_")[0] in names for word in name_parts(form)]
     values = map(fold_value, (*(form for _, form in written), *words))
-    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
+    # Shorter ones stand in an id by chance.
+    if any(len(value) >= 4 and value in folded for value in values) or masker.identifies(row.key):
         raise BadInputError(
             "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing",
             [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],

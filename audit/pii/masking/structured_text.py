@@ -12,68 +12,26 @@ from itertools import groupby, pairwise
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.detectors.word_lists import read_words
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import as_given, normalize_text
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
+_RE: Final = Patterns(__name__)
+
 _TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())
-#: A name, of whatever the fields beside it and the field around it are of.
-_OF_ANYTHING: Final = frozenset({"name", "names"})
-#: What is somebody's only beside another field of a person, or within one: a drug is given, a line is placed.
-_WEAK: Final = frozenset(
-    {"given", "family", "first", "last", "middle", "line", "id", "contact", "mobile", "cell", "appt"}
-)
 _BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
-#: By one such column (a sentence that ends has none) a line is the heading of a table; otherwise there are two.
-_HEADINGS: Final = frozenset({"patient_name", "clinician_name", "ward"})
-_HEADING: Final = re.compile(r"|[A-Za-z#][\w .#/()'’&-]{0,30}(?<![a-z]{4}\.)")
-_STRING: Final = r'(?:"(?:[^"\\\n]|\\.){0,300}"|\'[^\'\n]{0,300}\')'
-_JSON: Final = re.compile(
-    rf"(?P<open>[\{{\[])|(?P<close>[\}}\]])|[\"'](?P<key>[\w .-]{{1,40}})[\"']\s{{0,4}}[:=]>?\s{{0,4}}"
-    rf"(?P<value>{_STRING}|-?\d[\w.-]{{0,40}}|\[\s{{0,6}}{_STRING}(?:\s{{0,6}},\s{{0,6}}{_STRING}){{0,20}}\s{{0,6}}\])?"
-)
-_IN_STRING: Final = re.compile(rf"{_STRING}|-?\d[\w.-]*")
-_ELEMENT: Final = re.compile(
-    r"<(?P<end>/)?(?:\w{1,20}:)?(?P<key>[A-Za-z][\w.-]{0,40})(?P<attributes>(?:\s[^<>]{0,300})?/?)>"
-    r"(?:(?P<value>[^<>]{1,300})(?=</))?"
-)
-_VALUE_ATTRIBUTE: Final = re.compile(r"\b(?:value|extension)\s?=\s?[\"'](?P<value>[^\"'<>]{1,300})[\"']")
-_ATTRIBUTE: Final = re.compile(
-    r"(?<=[\s;&?(,])(?P<key>[A-Za-z][\w.-]{1,40})\s?=\s?(?P<value>[\"'][^\"'<>\n]{1,300}[\"'])"
-)
-#: Elements of a page, whose names are those of fields to fill in.
-_OF_A_PAGE: Final = frozenset(
-    {"a", "button", "form", "iframe", "img", "input", "map", "meta", "object", "param", "select"}
-)
-_ROW: Final = re.compile(r"<tr\b[^<>]*>(.*?)(?=<tr\b|</table\b|\Z)", re.DOTALL | re.IGNORECASE)
-_CELL: Final = re.compile(r"<t[hd]\b[^<>]*>(.*?)(?=</?t[hdr]\b|\Z)", re.DOTALL | re.IGNORECASE)
-_SHOWN: Final = re.compile(r"(?:\s|<[^<>]*>)*+((?:[^<>\s]|\s+(?=[^<>\s]))*)")
+_SETS: Final = {name: frozenset(held) for name, held in _TABLES["sets"].items()}
+_OF_ANYTHING, _WEAK, _HEADINGS, _OF_A_PAGE = (_SETS[name] for name in ("of_anything", "weak", "headings", "of_a_page"))
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
-_NUMBER_OF_SOMEBODY: Final = re.compile(r"[\"'](?=[^\"']*(?:\d{3}|@))[^\"'\s]+[\"']|[\"']\+?[\d() -]{7,}[\"']")
-_QUOTED: Final = re.compile(r"\"[^\"]*\"")
-_RULER: Final = re.compile(r"[\s|:+=-]+")
-_SEGMENT: Final = re.compile(
-    r"(?:^|(?<=[\r\n\v]))[ \t]*(?P<name>PID|NK1|GT1|IN1|IN2|PD1|MRG|PV1|PV2|ORC|OBR|OBX)\|[^\r\n]*"
-)
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
 _OF_SEGMENT: Final = {
     segment: {number: category for category, numbers in held.items() for number in numbers}
     for segment, held in _TABLES["segments"].items()
 }
-#: Segments whose other fields hold numbers and names of people too, but for those that are coded in PID: sex, race,
-#: language, marital status, religion, ethnicity and the like.
-_WHOLE: Final = frozenset({"PID", "IN1", "IN2", "PD1", "MRG"})
-_CODED_IN_PID: Final = frozenset({1, 8, 10, 15, 16, 17, 22, 24, 25, 26, 27, 28, 30, 31})
-#: Of results, the fields that hold somebody: who collected, ordered, interpreted and observed.
-_SOMEBODY_IN: Final = {"OBR": frozenset({10, 16, 28, 32, 33, 34, 35}), "OBX": frozenset({16})}
-#: Somebody: a number, then names ("004777^LEBAUER^SIDNEY"). Of a code the third component is its system, written with
-#: figures or one of these ("2160-0^Creatinine^LN"; HL7 table 0396); of "L", a site's own, it may be an initial.
-_SOMEBODY: Final = re.compile(
-    r"[^|^~]*\^(?:[^\W\d_]|['’. -]){2,}\^(?![^|^~]*\d|(?:LN|LOINC|SCT|SNM|SNOMED(?:[ -]?CT)?|ICD|CPT|HCPCS|HPC|NDC"
-    r"|RXNORM|CVX|MVX|UMLS|UCUM|CDCREC)(?![^|^~]))[^|]*"
-)
-
+_WHOLE, _CODED_IN_PID = _SETS["whole_segments"], _SETS["coded_in_pid"]
+_SOMEBODY_IN: Final = {segment: _SETS[f"somebody_in_{segment.lower()}"] for segment in ("OBR", "OBX")}
 _DEEPEST: Final = 40
 
 #: Where something stands in a text, from start to end.
@@ -92,16 +50,14 @@ class StructuredText:
         A text is not read past the ends of its lines, since these part rows.
         """
         plain = normalize_text(text)
+        found = set()
         # Most texts read plainly as they are given.
-        readings = [as_given(text), *([plain] if plain.text != text else [])]
-        return sorted(
-            {
-                reading.original_span(EntitySpan(*place, category, self.name))
-                for reading in readings
-                for category, place in _all(reading.text)
-                if _is_somebody(reading.text[slice(*place)])
-            }
-        )
+        for reading in [as_given(text), *([plain] if plain.text != text else [])]:
+            for category, place in _all(reading.text):
+                value = reading.text[slice(*place)]
+                if value.strip(" \t.;").lower() not in _NOBODY and any(map(str.isalnum, value)):
+                    found.add(reading.original_span(EntitySpan(*place, category, self.name)))
+        return sorted(found)
 
 
 def _all(text: str) -> Found:
@@ -112,7 +68,11 @@ def _all(text: str) -> Found:
         yield from _in_holders(text, _parts_of_xml(text))
         begins = [table.start() for table in re.finditer(r"(?i)<table\b", text)]
         for begin, end in pairwise((*begins, len(text))):
-            yield from _in_table(text, list(_rows_of_page(text, begin, end)), "|", "")
+            rows: list[list[Place]] = []
+            for row in _RE.row.finditer(text, begin, end):
+                cells = [_RE.shown.match(text, *cell.span(1)) for cell in _RE.cell.finditer(text, *row.span(1))]
+                rows += [[cell.span(1) for cell in cells if cell]] if len(cells) > 1 else []
+            yield from _in_table(text, rows, "|", "")
     if "|" in text:
         yield from _segments(text)
     for rows, mark, heading in _tables(text):
@@ -148,14 +108,6 @@ def _category(plain: str) -> str | None:
     return next((category for category, names in _OF_FIELD if names.fullmatch(plain)), None)
 
 
-def _is_somebody(value: str) -> bool:
-    return value.strip(" \t.;").lower() not in _NOBODY and any(map(str.isalnum, value))
-
-
-def _unquoted(text: str, start: int, end: int) -> Place:
-    return (start + 1, end - 1) if text[start] in "\"'" and end - start > 1 else (start, end)
-
-
 #: A field that holds others: its name, and the names and places of those whose values stand in it.
 Holder = tuple[str, list[tuple[str, Place]]]
 
@@ -165,16 +117,16 @@ def _in_holder(text: str, holders: Sequence[Holder]) -> Found:
     fields = holders[-1][1]
     kinds = _of_fields([name for name, _ in fields], [name for name, _ in holders])
     for (name, place), kind in zip(fields, kinds, strict=True):
-        if kind is None and name == "value" and _NUMBER_OF_SOMEBODY.fullmatch(text, *place):
+        if kind is None and name == "value" and _RE.number_of_somebody.fullmatch(text, *place):
             # Of an identifier, or a way to reach somebody (FHIR); the value of a measure has a unit beside it.
             kind = "other_code"
-        if kind is not None:
-            is_string = text[place[0]] in "\"'["
-            yield from (
-                ((kind, _unquoted(text, *one.span())) for one in _IN_STRING.finditer(text, *place))
-                if is_string
-                else ((kind, place),)
-            )
+        if kind is None:
+            continue
+        # Of a list each value is one; a string stands within its quotes.
+        values = [one.span() for one in _RE.in_string.finditer(text, *place)] if text[place[0]] in "\"'[" else [place]
+        for start, end in values:
+            is_quoted = text[start] in "\"'" and end - start > 1
+            yield kind, (start + 1, end - 1) if is_quoted else (start, end)
 
 
 #: A part of nested text: what it does, its name ("" closes the innermost holder), and the place of a field.
@@ -208,7 +160,7 @@ def _in_holders(text: str, parts: Iterable[Part]) -> Found:
 def _parts_of_json(text: str) -> Iterator[Part]:
     """Yield the parts of JSON, whole or in part."""
     last = ""
-    for part in _JSON.finditer(text):
+    for part in _RE.json.finditer(text):
         if part["open"]:
             yield "open", last, _NOWHERE
         elif part["close"]:
@@ -220,11 +172,11 @@ def _parts_of_json(text: str) -> Iterator[Part]:
 
 def _parts_of_xml(text: str) -> Iterator[Part]:
     """Yield the parts of XML; the value of an element is its text, or its attribute `value`."""
-    for part in _ELEMENT.finditer(text):
+    for part in _RE.element.finditer(text):
         if part["end"]:
             yield "close", part["key"], _NOWHERE
             continue
-        held = part if part["value"] else _VALUE_ATTRIBUTE.search(text, *part.span("attributes"))
+        held = part if part["value"] else _RE.value_attribute.search(text, *part.span("attributes"))
         if held is not None:
             yield "field", part["key"], held.span("value")
         if not part["attributes"].endswith("/"):
@@ -237,7 +189,7 @@ def _attributes(text: str) -> Found:
     def begin(match: "re.Match[str]") -> int:
         return max(text.rfind(mark, max(0, match.start() - 1_000), match.start()) for mark in "<(\n")
 
-    for place, some in groupby(_ATTRIBUTE.finditer(text), key=begin):
+    for place, some in groupby(_RE.attribute.finditer(text), key=begin):
         around = re.match(r"\w*", text[place + 1 : place + 40])
         element = around[0] if around is not None and text[place : place + 1] == "<" else ""
         if element.lower() not in _OF_A_PAGE:
@@ -247,7 +199,7 @@ def _attributes(text: str) -> Found:
 
 
 def _segments(text: str) -> Found:
-    for segment in _SEGMENT.finditer(text):
+    for segment in _RE.segment.finditer(text):
         name, place = segment["name"], segment.start()
         for number, field in enumerate(segment[0].split("|")):
             start, end = place, place + len(field)
@@ -255,7 +207,7 @@ def _segments(text: str) -> Found:
             kind = _OF_SEGMENT.get(name, {}).get(number)
             if not number or not field.strip():
                 continue
-            if kind is None and number in _SOMEBODY_IN.get(name, range(99)) and _SOMEBODY.fullmatch(field):
+            if kind is None and number in _SOMEBODY_IN.get(name, range(99)) and _RE.somebody.fullmatch(field):
                 kind = "clinician_name"
             if kind is None and name in _WHOLE and (number not in _CODED_IN_PID if name == "PID" else len(field) > 2):
                 kind = "other_code"
@@ -279,29 +231,17 @@ def _in_table(text: str, rows: Sequence[Sequence[Place]], mark: str, heading: st
             by_one = not set(known).isdisjoint(_HEADINGS) and (
                 mark in "|\t" or (len(row) > 2 if mark == "  " else not any(cell.startswith(" ") for cell in cells))
             )
-            is_heading = all(map(_HEADING.fullmatch, cells)) and (len(known) > 1 or by_one)
-            columns = (
-                [(kind, _column(text, *place)) for kind, place in zip(kinds, row, strict=True)] if is_heading else []
-            )
+            is_heading = all(map(_RE.heading.fullmatch, cells)) and (len(known) > 1 or by_one)
+            starts = (begin - text.rfind("\n", 0, begin) for begin, _ in row)
+            columns = list(zip(kinds, starts, strict=True)) if is_heading else []
             continue
         for number, place in enumerate(row):
             if mark == "  " and len(row) != len(columns):
                 # A cell is left out: the others stand below their headings.
-                number = min(range(len(columns)), key=lambda one: abs(columns[one][1] - _column(text, *place)))
+                at = place[0] - text.rfind("\n", 0, place[0])
+                number = min(range(len(columns)), key=lambda one: abs(columns[one][1] - at))
             if number < len(columns) and (kind := columns[number][0]) is not None and place[0] < place[1]:
                 yield kind, place
-
-
-def _column(text: str, start: int, _end: int) -> int:
-    return start - text.rfind("\n", 0, start)
-
-
-def _rows_of_page(text: str, begin: int, end: int) -> Iterator[list[Place]]:
-    """Yield the rows of a table of HTML: where what each cell shows stands."""
-    for row in _ROW.finditer(text, begin, end):
-        cells = [_SHOWN.match(text, *cell.span(1)) for cell in _CELL.finditer(text, *row.span(1))]
-        if len(cells) > 1:
-            yield [cell.span(1) for cell in cells if cell is not None]
 
 
 def _tables(text: str) -> Iterator[tuple[list[list[Place]], str, str]]:
@@ -312,7 +252,7 @@ def _tables(text: str) -> Iterator[tuple[list[list[Place]], str, str]]:
     for line in (*text.splitlines(keepends=True), "\n"):
         start, place = place, place + len(line)
         bare = line.rstrip("\r\n")
-        if bare.strip() and _RULER.fullmatch(bare):
+        if bare.strip() and _RE.ruler.fullmatch(bare):
             continue
         own = mark if mark and mark in bare.strip() else _mark_of(bare)
         if own != mark and rows:
@@ -345,7 +285,7 @@ def _cells(line: str, mark: str) -> Iterator[tuple[int, int]]:
         line = line.rstrip().removesuffix("|")
     place = 0
     # A mark within quotes parts no cells.
-    marked = line if mark == "|" else _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), line)
+    marked = line if mark == "|" else _RE.quoted.sub(lambda quoted: "\0" * len(quoted[0]), line)
     for part in marked.split(mark):
         stripped = line[place : place + len(part)].strip(' "*_`')
         begin = line.find(stripped, place) if stripped else place

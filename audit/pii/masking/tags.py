@@ -5,25 +5,22 @@ is Ada Lund where she is the only one; John Smith Jr. is not John Smith, nor Mrs
 holds something like a tag itself is no special case: that is masked too, as `<TAG_1>`.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.masking.written_tags import DAY_FIRST, OF_TAGS, Forms, find_written_tags
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_in_orders
 from clinaudit.audit.pii.values.normal_form import kind_of, normalize
 
-_TITLE: Final = r"(?<!\w)(?:(?P<he>mr|sir)|(?P<she>mrs|ms|miss|madam)|(?P<doctor>dr|doctor|prof|professor))\b\.?"
-_BEFORE: Final = re.compile(rf"{_TITLE}\s*$", re.IGNORECASE)
-_WITHIN: Final = re.compile(_TITLE, re.IGNORECASE)
-#: "IV" is a way of giving drugs as well.
-_GENERATION: Final = re.compile(r"(?<=\w)[ ,]{1,2}(jr|sr|junior|senior|iii?|iv(?![ ][a-z]))(?!\w)", re.IGNORECASE)
+_RE: Final = Patterns(__name__)
+
 _CHARS: Final = 12
 #: They are no doctors.
 _NO_DOCTORS: Final = frozenset({"patient_name", "relative_name"})
@@ -36,14 +33,6 @@ class Mention(NamedTuple):
     #: `he`, `she` or `doctor`; empty without a title.
     title: str
     generation: str
-
-
-def read_mention(text: str, start: int, end: int, words: str) -> Mention:
-    """Return the mention of some folded words at characters `start` to `end` of a text."""
-    title = _BEFORE.search(text[max(0, start - _CHARS) : start]) or _WITHIN.match(text, start, end)
-    which = _GENERATION.search(text[start:end]) or _GENERATION.match(text[end - 1 : end + _CHARS], 1)
-    generation = which[1].lower().replace("junior", "jr").replace("senior", "sr") if which else ""
-    return Mention(words, (title and title.lastgroup) or "", generation)
 
 
 def join_mentions(category_of: Mapping[Mention, str | None]) -> dict[Mention, Mention]:
@@ -62,25 +51,22 @@ def join_mentions(category_of: Mapping[Mention, str | None]) -> dict[Mention, Me
     longest = [one for one in words if not any(words[one] < other for other in words.values())]
     for one in words.keys() - set(longest):
         group = alike[one.words, one.generation]
+
+        def may_be_of(whole: Mention, title: str = titles[one], group: Sequence[Mention] = group) -> bool:
+            if title and titles[whole]:
+                return title == titles[whole]
+            # A doctor of a patient's last name is somebody else; of others any one title is that of the whole name.
+            known = {each.title for each in group} - {"", "doctor" if category_of[whole] in _NO_DOCTORS else ""}
+            return not title or known == {title}
+
         wholes = [
             other
             for other in longest
-            if words[one] < words[other]
-            and one.generation in ("", other.generation)
-            and _may_be(titles[one], titles[other], category_of[other], group)
+            if words[one] < words[other] and one.generation in ("", other.generation) and may_be_of(other)
         ]
         if len(wholes) == 1:
             first |= {each: wholes[0] for each in group if first[each] == one}
     return {one: other for one, other in first.items() if one != other}
-
-
-def _may_be(title: str, of_whole: str, category: str | None, alike: Collection[Mention]) -> bool:
-    """Whether a part of a name with a title can be of somebody whose whole name has another, or none."""
-    if title and of_whole:
-        return title == of_whole
-    # A doctor of a patient's last name is somebody else; of others any one title is that of the whole name.
-    known = {one.title for one in alike} - {"", "doctor" if category in _NO_DOCTORS else ""}
-    return not title or known == {title}
 
 
 #: They say less than any other category of the same value: where both were found, the other names the tag.
@@ -121,37 +107,35 @@ class TaggedText:
     kept: tuple[Kept, ...]
 
 
-_LOOKS_SO: Final = ("looks like a tag",)
-
-
 class TagBook:
     """The tags of one record: one a value, however it is written, and the same in each of the record's texts."""
 
     def __init__(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> None:
         """Number the values of (text, what is masked in it, by start and apart) by where they first stand."""
-        self._texts = texts
         self._day_first = _is_day_first(texts)
-        values = [[_value_of(text, one, day_first=self._day_first) for one in hidden] for text, hidden in texts]
+        #: Text by text, what is masked in it, with its value.
+        values = [
+            (text, [(one, _value_of(text, one, day_first=self._day_first)) for one in hidden]) for text, hidden in texts
+        ]
         categories_of: dict[_Value, str | None] = {}
-        for (_, hidden), of_text in zip(texts, values, strict=True):
-            for one, value in zip(hidden, of_text, strict=True):
-                if value not in categories_of or (categories_of[value] in _GENERIC and one.category not in _GENERIC):
-                    categories_of[value] = one.category
+        for one, value in (pair for _, pairs in values for pair in pairs):
+            if value not in categories_of or (categories_of[value] in _GENERIC and one.category not in _GENERIC):
+                categories_of[value] = one.category
         names = _names(categories_of)
         intervals = _intervals(categories_of)
-        #: Text by text, of each stretch that is masked the name of its tag, and the days after the record's first date.
-        self._tags = [[(names[value], intervals.get(value)) for value in of_text] for of_text in values]
+        #: Of each text what is masked in it, the name of its tag, and the days after the record's first date.
+        self._texts = [
+            (text, [(one, names[value], intervals.get(value)) for one, value in pairs]) for text, pairs in values
+        ]
 
     def write(self) -> list[TaggedText]:
         """Return the texts with tags in the place of what is masked."""
         written = []
-        for (text, hidden), tags in zip(self._texts, self._tags, strict=True):
+        for text, tags in self._texts:
             parts: list[str] = []
             kept: list[Kept] = []
             place = length = 0
-            for one, (name, days) in zip(
-                [*hidden, Hidden(len(text), len(text), None)], [*tags, ("", None)], strict=True
-            ):
+            for one, name, days in [*tags, (Hidden(len(text), len(text), None), "", None)]:
                 if one.start > place:
                     kept.append(Kept(length, length + one.start - place, place))
                 parts += [text[place : one.start], f"<{name}{f'{days:+d}d' if days else ''}>" if name else ""]
@@ -163,13 +147,13 @@ class TagBook:
     def forms(self) -> Forms:
         """Return by name what stood in the place of each tag, occurrence by occurrence; one where all are equal.
 
-        The name of a date has its days after the first, `DATE_1+0d`.
-        What stands in the first text alone counts, and what stands in a later one where the first lacks the value.
+        The name of a date has its days after the first, `DATE_1+0d`. What stands in the first text alone counts, and
+        what stands in a later one where the first lacks the value.
         """
         forms: dict[str, list[str]] = {}
-        for (text, hidden), tags in zip(self._texts, self._tags, strict=True):
+        for text, tags in self._texts:
             found: dict[str, list[str]] = {}
-            for one, (name, days) in zip(hidden, tags, strict=True):
+            for one, name, days in tags:
                 found.setdefault(name if days is None else f"{name}{days:+d}d", []).append(text[one.start : one.end])
             forms = {**found, **forms}
         told = {DAY_FIRST: ()} if self._day_first else {}
@@ -177,14 +161,13 @@ class TagBook:
 
     def kinds(self) -> Counter[str]:
         """Return how many tags of each kind stand in the first text, by their names without a number: `DATE`."""
-        return Counter(name.rpartition("_")[0] for name, _ in self._tags[0])
+        return Counter(name.rpartition("_")[0] for _, name, _ in self._texts[0][1])
 
     def found_by(self) -> dict[str, dict[str, int]]:
         """Return by the name of a tag, without days, how often each rule or model found what it stands for."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for (_, hidden), tags in zip(self._texts, self._tags, strict=True):
-            for one, (name, _) in zip(hidden, tags, strict=True):
-                found[name].update(one.found_by)
+        for one, name, _ in (tag for _, tags in self._texts for tag in tags):
+            found[name].update(one.found_by)
         return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
@@ -206,7 +189,8 @@ def _names(categories_of: dict[_Value, str | None]) -> dict[_Value, str]:
 
 def find_tags(text: str) -> list[Hidden]:
     """Return the stretches of a text that look like tags: left alone, they would be read as tags."""
-    return [Hidden(one.start, one.end, None, _LOOKS_SO) for one in find_written_tags(text) if one.is_plain]
+    found = (one for one in find_written_tags(text) if one.is_plain)
+    return [Hidden(one.start, one.end, None, ("looks like a tag",)) for one in found]
 
 
 def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
@@ -222,7 +206,12 @@ def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
     if value is None:
         return "as written", written
     if value.kind == "name":
-        return read_mention(text, hidden.start, hidden.end, value.text)
+        title = _RE.before.search(text[max(0, hidden.start - _CHARS) : hidden.start]) or _RE.within.match(
+            text, hidden.start, hidden.end
+        )
+        which = _RE.generation.search(written) or _RE.generation.match(text[hidden.end - 1 : hidden.end + _CHARS], 1)
+        generation = which[1].lower().replace("junior", "jr").replace("senior", "sr") if which else ""
+        return Mention(value.text, (title and title.lastgroup) or "", generation)
     if value.kind == "date":
         month, day = read_in_orders(plain)
         if month and day and month != day:

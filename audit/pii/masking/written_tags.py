@@ -16,9 +16,12 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Final, NamedTuple
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import PlainText, normalize_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_in_orders
+
+_RE: Final = Patterns(__name__)
 
 _NUMERIC: Final = product(("{0:%m}_{0:%d}", "{0.month}_{0.day}", "{0:%d}_{0:%m}", "{0.day}_{0.month}"), "/-. ")
 _FORMS: Final = (
@@ -64,28 +67,12 @@ OWN: Final = ""
 IN_JSON: Final = "{}"
 #: Is there where days stand before months in the record.
 DAY_FIRST: Final = "d/m"
-_KEY: Final = re.compile(r"((\w+)_\d+)(?:([+-]\d+)d)?")
 #: What stands between the words of a tag, and before its number: escapes of Markdown and of JSON too.
 _MARK: Final = r"[\\_ -]{0,4}"
-_MARKS: Final = re.compile(r"[\\_ -]+")
-_OPENING: Final = re.compile(r"[<\[{‹«⟨〈《【] ?\\?(/)? ?$")
-_CLOSING: Final = re.compile(r" ?/? ?[>\]}›»⟩〉》】]")
-#: An offset in any other form than `+42d`, after a tag without brackets: `+6w`, `plus 42d`.
-_OTHER_OFFSET: Final = re.compile(r"\\? ?(?:[+-]|plus\b|minus\b) ?\d", re.IGNORECASE)
-_DAYS: Final = re.compile(r"[+-] ?\d+")
-_WORD_BEFORE: Final = re.compile(r"[^\W_]_*$")
-_WORD_AFTER: Final = re.compile(r"_*[^\W_]")
 #: How far before a tag its bracket, or the word that it belongs to, is looked for, in characters.
 _BEFORE_CHARS: Final = 4
-#: In angle brackets a tag of no known kind is one too, if no small letters stand in it.
-_UNKNOWN: Final = re.compile(r"< ?\\?/? ?([^\W\d_][\w\\]{0,58}_)\d+(?: ?[+-] ?\d+D)* ?/? ?>")
-#: What `plain_text` reads letters and bars among figures as.
-_LIKE_LETTERS: Final = re.compile("[01]")
-#: Where an object or a list of JSON may begin, and its strings.
-_JSON: Final = re.compile(r"(?<![\[{])[\[{](?=\s*+[\[{\"\dtfn-])")
 #: A text that begins more often what is no JSON holds none from there on: each of them may be read to its end.
 _MOST_FAILED: Final = 1_000
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
 class WrittenTag(NamedTuple):
@@ -111,8 +98,8 @@ def find_written_tags(text: str) -> Iterator[WrittenTag]:
     """Yield what is read as a tag, by start."""
     plain = _read_plainly(text)
     found = [*filter(None, (_read(plain, match) for match in _pattern().finditer(plain.text)))]
-    for match in _UNKNOWN.finditer(plain.text):
-        if _MARKS.sub("", match[1]) not in _kinds() and match[0] == match[0].upper():
+    for match in _RE.unknown.finditer(plain.text):
+        if _RE.marks.sub("", match[1]) not in _kinds() and match[0] == match[0].upper():
             found.append(WrittenTag(*_place(plain, *match.span()), match[1], "", (), is_plain=True, is_whole=False))
     yield from sorted(found)
 
@@ -125,7 +112,7 @@ def _read_plainly(text: str) -> PlainText:
         given = text[plain.starts[found.start()]]
         return given if given in "OoQlI|" else found[0]
 
-    return PlainText(_LIKE_LETTERS.sub(as_given, plain.text), plain.starts, plain.ends)
+    return PlainText(_RE.like_letters.sub(as_given, plain.text), plain.starts, plain.ends)
 
 
 def _read(plain: PlainText, match: "re.Match[str]") -> WrittenTag | None:
@@ -133,21 +120,21 @@ def _read(plain: PlainText, match: "re.Match[str]") -> WrittenTag | None:
     text, (start, end) = plain.text, match.span()
     kind, mark, number = match["kind"], match["mark"] or "", match["number"] or ""
     is_plain = mark.strip("\\") == "_" and kind.replace("\\", "").upper() in _kinds().values()
-    opening = _OPENING.search(text, max(0, start - _BEFORE_CHARS), start)
-    closing = _CLOSING.match(text, end)
+    opening = _RE.opening.search(text, max(0, start - _BEFORE_CHARS), start)
+    closing = _RE.closing.match(text, end)
     if opening and closing:
         if not number and not kind.isupper():
             return None  # an element of XML
         start, end, is_whole = opening.start(), closing.end(), not opening[1]
     else:
-        in_word = _WORD_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start) or _WORD_AFTER.match(text, end)
+        in_word = _RE.word_before.search(text, max(0, start - _BEFORE_CHARS), start) or _RE.word_after.match(text, end)
         is_plain = is_plain and kind.isupper()
         if not number or (in_word and not is_plain):
             return None
         # "Patient 1" may be one of a study.
-        is_whole = not in_word and not _OTHER_OFFSET.match(text, end) and ("_" in mark or kind.isupper())
-    days = tuple(int(one.replace(" ", "")) for one in _DAYS.findall(match["days"]))
-    known = _kinds()[_MARKS.sub("", kind).upper()]
+        is_whole = not in_word and not _RE.other_offset.match(text, end) and ("_" in mark or kind.isupper())
+    days = tuple(int(one.replace(" ", "")) for one in _RE.days.findall(match["days"]))
+    known = _kinds()[_RE.marks.sub("", kind).upper()]
     number = number.lstrip("0") or number[:1]
     return WrittenTag(*_place(plain, start, end), known, number, days, is_plain, is_whole)
 
@@ -192,7 +179,7 @@ def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
 
 def tagged_forms(forms: Forms) -> Forms:
     """Return of the forms those of tags alone."""
-    return {key: written for key, written in forms.items() if _KEY.fullmatch(key)}
+    return {key: written for key, written in forms.items() if _RE.key.fullmatch(key)}
 
 
 def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
@@ -213,7 +200,7 @@ def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
 
 def _values(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None]]:
     """Yield the tags of a text with what stands in their place; None: the tag stays, and is unknown."""
-    keys = [key for key in map(_KEY.fullmatch, forms) if key is not None]
+    keys = [key for key in map(_RE.key.fullmatch, forms) if key is not None]
     known = {key[1]: (int(key[3]) if key[3] else None, forms[key[0]]) for key in keys}
     of_kind: dict[str, list[str]] = {}
     for key in keys:
@@ -255,14 +242,14 @@ def _json_places(text: str, tags: Sequence[WrittenTag]) -> dict[int, str]:
     found: dict[int, str] = {}
     starts = [tag.start for tag in tags]
     place = failed = 0
-    while failed < _MOST_FAILED and (begins := _JSON.search(blank, place)):
+    while failed < _MOST_FAILED and (begins := _RE.json.search(blank, place)):
         try:
             _, place = json.JSONDecoder().raw_decode(blank, begins.start())
         except (ValueError, RecursionError):
             place = begins.end()
             failed += 1
             continue
-        strings = list(_STRING.finditer(blank, begins.start(), place))
+        strings = list(_RE.string.finditer(blank, begins.start(), place))
         # "[1]" is a reference as well.
         for start in starts[bisect_left(starts, begins.start()) : bisect_left(starts, place)] if strings else ():
             after = bisect_right(strings, start, key=lambda one: one.start())

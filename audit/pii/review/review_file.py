@@ -24,24 +24,13 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.pii.benchmark.sample import (
-    CHECKED,
-    Sample,
-    check_places,
-    describe_faults,
-    iter_samples,
-    place_problems,
-)
+from clinaudit.audit.pii.benchmark import sample as of_sample
+from clinaudit.audit.pii.benchmark.sample import CHECKED, Sample, check_places, describe_faults, place_problems
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.directory import making_folder, sha256_of, write_atomically
+from clinaudit.audit.statistics import intervals
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.statistics.intervals import (
-    Counts,
-    bounds_of_mean,
-    interval_of_resamples,
-    kappa_of,
-    observed_agreement,
-)
+from clinaudit.audit.statistics.intervals import Counts, kappa_of, observed_agreement
 from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import find_file, open_file, printable
@@ -152,7 +141,7 @@ def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
 
     Raises `BadInputError` with all problems, by row and field.
     """
-    return {sample.id: sample for sample in iter_samples(path, check=check_places)}, sha256_of(path)
+    return {sample.id: sample for sample in of_sample.iter_samples(path, check=check_places)}, sha256_of(path)
 
 
 def write_review_page(samples: Sequence[Sample], out: Path, *, digest: str) -> None:
@@ -182,14 +171,10 @@ def draft_of(sample: Sample) -> list[ReviewedEntity]:
     needed = {(one.subject, one.text) for one in sample.query_related}
     entities = [
         ReviewedEntity(
-            start=entity.start,
-            end=entity.end,
-            category=entity.category,
-            subject=subject.id,
-            needed=(subject.id, entity.text) in needed,
+            **one.model_dump(include={"start", "end", "category"}), subject=of.id, needed=(of.id, one.text) in needed
         )
-        for subject in sample.subjects
-        for entity in subject.entities
+        for of in sample.subjects
+        for one in of.entities
     ]
     return sorted(entities, key=attrgetter("start"))
 
@@ -202,9 +187,7 @@ REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")
 FEWEST_SAMPLES: Final = 10
 #: A sample whose kappa is below goes to an expert: "substantial" begins at 0.6 (Landis and Koch 1977).
 EXPERT_BELOW: Final = 0.6
-RESAMPLES: Final = 1000
-#: Kappas that differ by less are one, but for rounding.
-_SAME: Final = 1e-9
+_RESAMPLES: Final = 1000
 _NOBODY: Final = "no sample was done by every reviewer"
 _ALIKE: Final = "every reviewer gave one and the same answer throughout, so that chance cannot be told from agreement"
 _TOO_FEW: Final = f"too few samples to say; at least {FEWEST_SAMPLES} are needed that every reviewer did"
@@ -265,13 +248,18 @@ def measure_reviews(
     for at, task in enumerate(REVIEW_TASKS):
         # Whoever did the second task did the first.
         done = {key: [item for item in items if getattr(item, task)] for key, items in sorted(by_sample.items())}
-        tables = _tabulate(
-            {
-                key: list(rate(task, samples[key], items).values())
-                for key, items in done.items()
-                if len(items) == len(reviews)
-            }
-        )
+        rated = {
+            key: list(rate(task, samples[key], items).values())
+            for key, items in done.items()
+            if len(items) == len(reviews)
+        }
+        answers = sorted({answer for items in rated.values() for given in items for answer in given})
+        #: The counts of each sample that has an item; the columns of all are the same.
+        tables: dict[str, Counts] = {
+            key: np.array([[given.count(answer) for answer in answers] for given in items], dtype=np.int64)
+            for key, items in rated.items()
+            if items
+        }
         counts = np.concatenate(list(tables.values())) if tables else np.empty((0, 0), dtype=np.int64)
         measured[task] = Agreement(
             samples=len(tables),
@@ -323,16 +311,6 @@ def rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> dic
     return {item: [answers.get(item, "") for answers in given] for item in sorted(set(draft).union(*given))}
 
 
-def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, Counts]:
-    """Return the counts of each sample that has an item; the columns of all are the same."""
-    answers = sorted({answer for items in rated.values() for given in items for answer in given})
-    return {
-        key: np.array([[given.count(answer) for answer in answers] for given in items], dtype=np.int64)
-        for key, items in rated.items()
-        if items
-    }
-
-
 def _measure_kappa(tables: Sequence[Counts], counts: Counts, rng: np.random.Generator) -> Estimate:
     """Return the kappa of the counts of all samples, which `tables` hold one by one."""
     kappa = kappa_of(counts) if tables else None
@@ -340,13 +318,14 @@ def _measure_kappa(tables: Sequence[Counts], counts: Counts, rng: np.random.Gene
         return Estimate(value=None, reason=_ALIKE if tables else _NOBODY)
     if len(tables) < FEWEST_SAMPLES:
         return Estimate(value=None, reason=_TOO_FEW)
-    drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
+    drawn = rng.integers(len(tables), size=(_RESAMPLES, len(tables)))
     resampled = [kappa_of(np.concatenate([tables[at] for at in draw])) for draw in drawn]
-    ends = interval_of_resamples(values_of(resampled))
+    ends = intervals.interval_of_resamples(values_of(resampled))
     if ends is None:
         return Estimate(value=None, reason=_FEW_BEAR)
-    if ends[1] - ends[0] <= _SAME:
+    # But for rounding.
+    if ends[1] - ends[0] <= 1e-9:
         by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
-        low, high = bounds_of_mean(observed_agreement(counts) * len(tables), len(tables))
+        low, high = intervals.bounds_of_mean(observed_agreement(counts) * len(tables), len(tables))
         ends = (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
     return Estimate(value=kappa, low=ends[0], high=ends[1])

@@ -11,6 +11,10 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
+from clinaudit.audit.pii.patterns import Patterns
+
+_RE: Final = Patterns(__name__)
+
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS: Final = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
@@ -25,44 +29,7 @@ _MOST_KEPT: Final = 50_000
 #: A leap year: a day without a year is a day of some year.
 _LEAP_YEAR: Final = 2000
 
-_NUMERIC = re.compile(r"[0-9]{1,4}(\s?[/.-]\s?)[0-9]{1,2}\1[0-9]{1,4}")
-_COMPACT = re.compile(r"(?:19|20)[0-9]{6}")
-_MONTH_AND_YEAR = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}")
-#: Fractions, grades and pain scores look the same: a day without a year counts only after a word of time.
-_MONTH_AND_DAY = re.compile(
-    r"[0-9](?<![0-9/.-].)[0-9]?[/-][0-9]{1,2}(?![0-9/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of"
-    r"|strength|%|[lL]\b|lit|pillow))"
-)
-_WORD_OF_TIME = re.compile(
-    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around|dob)[:\s]{1,2}$",
-    re.IGNORECASE,
-)
-#: Begins with its letters as they are: a search for a set of characters is fast, one without regard to case is not.
-_MONTH_NAME = re.compile(
-    r"[JFMASONDjfmasond](?<![A-Za-z_].)(?i:(?:(?<=j)an(?:uary)?|(?<=f)eb(?:ruary)?|(?<=m)ar(?:ch)?"
-    r"|(?<=a)pr(?:il)?|(?<=m)ay|(?<=j)une?|(?<=j)uly?|(?<=a)ug(?:ust)?|(?<=s)ept?(?:ember)?|(?<=o)ct(?:ober)?|(?<=n)ov"
-    r"(?:ember)?|(?<=d)ec(?:ember)?)(?![a-z]))\.?"
-)
-_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
-_DAY = rf"(?:(?P<day>3[01]|[12][0-9]|0?[1-9])(?:\s?(?:st|nd|rd|th))?|(?P<spelled>{_ORDINAL}))"
-_YEAR = r"(?:(?P<year>(?:1[89]|20)[0-9]{2})|'?(?P<short>[0-9]{2}))(?![0-9A-Za-z_]|[.,:/][0-9])"
-_GAP = r"[\s,./-]{0,3}"
-_DAY_BEFORE = re.compile(rf"(?<![0-9A-Za-z_/.-]){_DAY}(?:\sday)?[\s./-]{{0,2}}(?:of\s)?$", re.IGNORECASE)
-_DAY_AFTER = re.compile(rf"[\s./-]{{0,2}}(?:the\s)?{_DAY}(?![0-9A-Za-z_]|[.:/][0-9])", re.IGNORECASE)
-_YEAR_AFTER = re.compile(rf"{_GAP}(?:of\s|in\s)?{_YEAR}", re.IGNORECASE)
-_LONG_YEAR_AFTER = re.compile(r"[\s,./-]{1,3}(?:of\s)?(?P<year>(?:1[89]|20)[0-9]{2})(?![0-9A-Za-z_])", re.IGNORECASE)
-#: What follows a number that is an amount, not the day of a month ("may 10 mg").
-_AMOUNT = re.compile(r"\s?(?:mg|mcg|ml|units?|times?|percent|%|tablets?|pills?|days?|weeks?|months?|years?|hours?)\b")
-#: Day and month in figures, in either order.
-_PAIR = re.compile(r"\s*([0-9]{1,2})\s?[/.-]\s?([0-9]{1,2})(?![0-9])")
 _WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
-
-
-#: Before or behind a date: "Tue 5 Mar 2024", "3/4/24 (Mon)".
-_DAY_OF_WEEK = re.compile(
-    r"\A(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}[.,]{0,2}\s+(?:the\s)?|,?\s\(?(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\)?\Z",
-    re.IGNORECASE,
-)
 
 
 class WrittenDate(NamedTuple):
@@ -101,7 +68,7 @@ def _gates() -> tuple[Any, Any]:
 
 def read_written_date(text: str) -> tuple[str, ...]:
     """Return what a whole text means as a date, the likeliest first; empty where it is none."""
-    stripped = _DAY_OF_WEEK.sub("", text.strip())
+    stripped = _RE.day_of_week.sub("", text.strip())
     candidates = [*_numeric_dates(stripped), *_named_dates(stripped), *_numeric_dates(f"on {stripped}")]
     whole = [found for found in candidates if found.end - found.start == len(stripped)]
     return tuple(dict.fromkeys(reading for found in whole for reading in found.readings))
@@ -113,7 +80,7 @@ def read_in_orders(text: str) -> tuple[str | None, str | None]:
     "3/14/2024" is (`2024-03-14`, None). Of a form that has one order, such as "14 March", both are the same.
     """
     readings = read_written_date(text)
-    pair = _PAIR.match(text)
+    pair = _RE.pair.match(text)
     if pair is None or not readings:
         return next(iter(readings), None), next(iter(readings), None)
     former, latter = (f"{int(number):02d}" for number in pair.groups())
@@ -123,21 +90,21 @@ def read_in_orders(text: str) -> tuple[str | None, str | None]:
 
 
 def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
-    for match in _NUMERIC.finditer(text, begin, last):
+    for match in _RE.numeric.finditer(text, begin, last):
         readings = _read_numbers(*match.group(0, 1))
         if readings and _stands_alone(text, match, match[1].strip()):
             yield WrittenDate(match.start(), match.end(), readings)
-    for match in _COMPACT.finditer(text, begin, last):
+    for match in _RE.compact.finditer(text, begin, last):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
             yield WrittenDate(match.start(), match.end(), readings)
-    for match in _MONTH_AND_YEAR.finditer(text, begin, last):
+    for match in _RE.month_and_year.finditer(text, begin, last):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
             yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
-    for match in _MONTH_AND_DAY.finditer(text, begin, last):
-        if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
+    for match in _RE.month_and_day.finditer(text, begin, last):
+        if _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
             former, latter = (int(number) for number in re.split("[/-]", match[0]))
             yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
             if yearless:
@@ -172,27 +139,27 @@ def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:
 
 
 def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
-    for match in _MONTH_NAME.finditer(text, begin, last):
+    for match in _RE.month_name.finditer(text, begin, last):
         start, end = match.span()
         month = _MONTHS.index(match[0][:3].lower()) + 1
-        day = _DAY_BEFORE.search(text[max(0, start - 24) : start])
+        day = _RE.day_before.search(text[max(0, start - 24) : start])
         if day is not None:
-            year = _YEAR_AFTER.match(text, end)
+            year = _RE.year_after.match(text, end)
             found = _read_named(month, day, year)
             # "the second may be": a word of the language, unless it is written as a name or a year follows.
             if found and (year or match[0][0].isupper() or match[0].lower() not in _WORDS_TOO):
                 yield WrittenDate(max(0, start - 24) + day.start(), _end(text, match, None, year), found)
             if found:
                 continue
-        day = _DAY_AFTER.match(text, end)
+        day = _RE.day_after.match(text, end)
         if day is not None:
-            year = _YEAR_AFTER.match(text, day.end())
+            year = _RE.year_after.match(text, day.end())
             found = _read_named(month, day, year)
             plain = match[0].lower() in _WORDS_TOO and not match[0][0].isupper()
-            if found and not (year is None and (plain or _AMOUNT.match(text, day.end()))):
+            if found and not (year is None and (plain or _RE.amount.match(text, day.end()))):
                 yield WrittenDate(start, _end(text, match, day, year), found)
                 continue
-        year = _LONG_YEAR_AFTER.match(text, end)
+        year = _RE.long_year_after.match(text, end)
         if year is not None:
             yield WrittenDate(start, year.end(), (f"{year['year']}-{month:02d}",))
 

@@ -7,14 +7,17 @@ in the abbreviations of the United States Postal Service, names as folded words 
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
+
+_RE: Final = Patterns(__name__)
 
 NUMBER_WORDS: Final = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
@@ -33,16 +36,14 @@ SPELLED_NUMBER: Final = (
     rf"|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
     r"|(?:a|one)[ -]hundred"
 )
-_SMALL_LETTERS = re.compile(r"[a-z]+")
-_FIGURES = re.compile(r"\d{1,3}(?!\d)")
 
 
 def read_number(text: str) -> int | None:
     """Return the first number that a text holds, in figures or else in words; None where it holds none."""
-    figures = _FIGURES.search(text)
+    figures = _RE.figures.search(text)
     if figures is not None:
         return int(figures[0])
-    values = [_VALUES[word] for word in _SMALL_LETTERS.findall(text.lower()) if word in _VALUES]
+    values = [_VALUES[word] for word in _RE.small_letters.findall(text.lower()) if word in _VALUES]
     if 100 in values:
         # What stands before it says how many hundreds: one.
         return 100 + sum(values[values.index(100) + 1 :])
@@ -67,23 +68,16 @@ ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
 ]
 
-#: Of the categories of a type, but for those of which the taxonomy says another.
-_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = MappingProxyType(
-    {
-        "PER": "name",
-        "CODE": "code",
-        "LOC": "text",
-        "ORG": "text",
-        "DEM": "text",
-        "DATETIME": "date",
-        "QUANTITY": "quantity",
-    }
-)
+#: Of the categories of a type, but for those of which the taxonomy says another; else it is a text.
+_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = {
+    "PER": "name",
+    "CODE": "code",
+    "DATETIME": "date",
+    "QUANTITY": "quantity",
+}
 
 #: What NFKD leaves whole.
 _LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-_APOSTROPHES: Final = re.compile(r"['’‘ʼ`´]")
-_WORD: Final = re.compile(r"[^\W_]+")
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
 )
@@ -97,16 +91,8 @@ _AFTER_NAMES: Final = frozenset(
 )
 #: Degrees that are names as well: dropped only where they are written as degrees are.
 _NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
-_CREDENTIAL_DOTS: Final = re.compile(r"\b(?:[A-Za-z]\.){2,}")
-#: What certified nurses and assistants add to their degree: "PA-C", "FNP-BC".
-_CERTIFIED: Final = re.compile(r"(?<=PA|NP)-B?C\b")
 #: Texts whose reading is kept: a name or a date stands in a text, and in those beside it, again and again.
 _MOST_KEPT: Final = 50_000
-_EXTENSION: Final = re.compile(r"\s*(?:;|,|x|ext\.?|extension)\s*\d{1,6}\s*$", re.IGNORECASE)
-_TIME: Final = re.compile(r"(\d{1,2})(?::?(\d{2})(?::\d{2})?)?\s*(?:([ap])\.?\s?m\.?|h(?:ou)?rs?)?", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_THOUSANDS: Final = re.compile(r"\d\s?k\b", re.IGNORECASE)
-_SCHEME: Final = re.compile(r"^[a-z][a-z0-9+.-]*://|^mailto:")
 
 
 class IdentifierValue(NamedTuple):
@@ -130,19 +116,18 @@ def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
     """
     kind = kind_of(category)
     plain = unicodedata.normalize("NFKC", text).strip()
-    values = [value for value in _READERS[kind](plain) if value]
-    return tuple(IdentifierValue(kind, value) for value in dict.fromkeys(values))
+    return tuple(IdentifierValue(kind, value) for value in dict.fromkeys(_read(kind, plain)) if value)
 
 
 def kind_of(category: str) -> ValueKind:
     """Return the kind of value that a category holds: categories of one kind can hold the same value."""
     found = categories()[category]
-    return found.value or _KIND_OF_TYPE[found.type]  # type: ignore[return-value]  # a row of the taxonomy
+    return found.value or _KIND_OF_TYPE.get(found.type, "text")  # type: ignore[return-value]  # a row of the taxonomy
 
 
 def fold_words(text: str) -> str:
     """Return the words of a text in lower case, without accents, apostrophes and marks, one space between them."""
-    return " ".join(_WORD.findall(_fold(text)))
+    return " ".join(_RE.word.findall(_fold(text)))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -151,7 +136,13 @@ def name_parts(text: str) -> tuple[str, ...]:
 
     "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
     """
-    dotted = _CERTIFIED.sub("", _CREDENTIAL_DOTS.sub(_join_credential, text))
+
+    def join_credential(match: re.Match[str]) -> str:
+        """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""
+        joined = match[0].replace(".", "")
+        return joined if joined.lower() in _AFTER_NAMES - {"jr"} else match[0].replace(".", ". ")
+
+    dotted = _RE.certified.sub("", _RE.credential_dots.sub(join_credential, text))
     parts: list[list[str]] = []
     for part in dotted.split(","):
         words = _words_of_name(part, known=sum(map(len, parts)))
@@ -165,21 +156,15 @@ def name_parts(text: str) -> tuple[str, ...]:
 
 def _fold(text: str) -> str:
     if text.isascii():
-        return _APOSTROPHES.sub("", text.lower())
+        return _RE.apostrophes.sub("", text.lower())
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return _APOSTROPHES.sub("", letters.casefold().translate(_LETTERS))
-
-
-def _join_credential(match: re.Match[str]) -> str:
-    """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""
-    joined = match[0].replace(".", "")
-    return joined if joined.lower() in _AFTER_NAMES - {"jr"} else match[0].replace(".", ". ")
+    return _RE.apostrophes.sub("", letters.casefold().translate(_LETTERS))
 
 
 def _words_of_name(part: str, *, known: int) -> list[str]:
     """Return the words of a part between commas, `known` words of the name standing before it."""
-    written = _WORD.findall(_APOSTROPHES.sub("", part))
+    written = _RE.word.findall(_RE.apostrophes.sub("", part))
     while written and _is_degree(written[-1], before=known + len(written) - 1, capitals=part.isupper()):
         written.pop()
     return [word for word in fold_words(" ".join(written)).split() if word not in _TITLES]
@@ -192,83 +177,60 @@ def _is_degree(word: str, *, before: int, capitals: bool) -> bool:
     return before >= 2 and (capitals or word.isupper() or word.islower())
 
 
-def _read_name(text: str) -> list[str]:
-    parts = name_parts(text)
-    if not parts:
-        return []
-    whole = " ".join(parts)
-    return [whole, f"{parts[0]} {parts[-1]}"] if len(parts) > 2 else [whole]
+def _read(kind: ValueKind, text: str) -> list[str]:
+    """Return the values of a text as a kind, the likeliest first; an empty one is none."""
+    match kind:
+        case "name":
+            parts = name_parts(text)
+            return [" ".join(parts), *([f"{parts[0]} {parts[-1]}"] if len(parts) > 2 else [])]
+        case "date":
+            return list(read_written_date(text))
+        case "phone":
+            return [_phone_digits(text)]
+        case "code":
+            return ["".join(_RE.word.findall(_fold(text)))]
+        case "ip":
+            from ipaddress import ip_address
+
+            try:
+                return [str(ip_address(text.partition("/")[0]))]
+            except ValueError:
+                return [text.casefold()]
+        case "email":
+            return [_RE.scheme.sub("", text.casefold())]
+        case "url":
+            return [_RE.scheme.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")]
+        case "address":
+            words = fold_words(text.replace("#", " apt ")).split()
+            return [" ".join(USPS_ABBREVIATIONS.get(word, word) for word in words)]
+        case "zip":
+            digits = re.sub(r"\D", "", text)
+            return [digits[:5]] if len(digits) in (5, 9) else []
+        case "age":
+            number = read_number(text)
+            return [] if number is None else [str(number)]
+        case "time" if (time := _RE.time.fullmatch(text)) is not None:
+            hour, minute = int(time[1]), int(time[2] or 0)
+            if time[3]:
+                hour = hour % 12 + (12 if time[3].lower() == "p" else 0)
+            return [f"{hour:02d}:{minute:02d}"] if hour < 24 and minute < 60 else []
+        case "quantity":
+            written = _RE.number.search(text)
+            if written is None:
+                return []
+            amount = float(written[0].replace(",", "")) * (1000 if _RE.thousands.search(text) else 1)
+            return [f"{amount:g}" if amount < 1e6 else f"{amount:.2f}".rstrip("0").rstrip(".")]
+    return [fold_words(text)]
 
 
-def _read_phone(text: str) -> list[str]:
+def _phone_digits(text: str) -> str:
     import phonenumbers
 
-    number = re.sub(r"^00", "+", _EXTENSION.sub("", text))
-    digits = re.sub(r"\D", "", number)
+    number = re.sub(r"^00", "+", _RE.extension.sub("", text))
     try:
         parsed = phonenumbers.parse(number, "US")
     except phonenumbers.NumberParseException:
-        return [digits]
+        return re.sub(r"\D", "", number)
     national = phonenumbers.national_significant_number(parsed)
     # A number of another country keeps its country code: the national part alone may be that of an American number.
-    return [national if parsed.country_code == 1 else f"{parsed.country_code}{national}"]
-
-
-def _read_ip(text: str) -> list[str]:
-    from ipaddress import ip_address
-
-    try:
-        return [str(ip_address(text.partition("/")[0]))]
-    except ValueError:
-        return [text.casefold()]
-
-
-def _read_address(text: str) -> list[str]:
-    return [" ".join(USPS_ABBREVIATIONS.get(word, word) for word in fold_words(text.replace("#", " apt ")).split())]
-
-
-def _read_zip(text: str) -> list[str]:
-    digits = re.sub(r"\D", "", text)
-    return [digits[:5]] if len(digits) in (5, 9) else []
-
-
-def _read_age(text: str) -> list[str]:
-    number = read_number(text)
-    return [str(number)] if number is not None else []
-
-
-def _read_time(text: str) -> list[str]:
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return [fold_words(text)]
-    hour, minute = int(match[1]), int(match[2] or 0)
-    if match[3]:
-        hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
-    return [f"{hour:02d}:{minute:02d}"] if hour < 24 and minute < 60 else []
-
-
-def _read_quantity(text: str) -> list[str]:
-    match = _NUMBER.search(text)
-    if match is None:
-        return []
-    number = float(match[0].replace(",", "")) * (1000 if _THOUSANDS.search(text) else 1)
-    return [f"{number:g}" if number < 1e6 else f"{number:.2f}".rstrip("0").rstrip(".")]
-
-
-_READERS: Final[Mapping[ValueKind, Callable[[str], list[str]]]] = MappingProxyType(
-    {
-        "name": _read_name,
-        "date": lambda text: list(read_written_date(text)),
-        "time": _read_time,
-        "phone": _read_phone,
-        "code": lambda text: ["".join(_WORD.findall(_fold(text)))],
-        "ip": _read_ip,
-        "email": lambda text: [_SCHEME.sub("", text.casefold())],
-        "url": lambda text: [_SCHEME.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")],
-        "address": _read_address,
-        "zip": _read_zip,
-        "age": _read_age,
-        "quantity": _read_quantity,
-        "text": lambda text: [fold_words(text)],
-    }
-)
+    return national if parsed.country_code == 1 else f"{parsed.country_code}{national}"

@@ -1,10 +1,13 @@
 """Which categories questions need, and of whom."""
 
 import pytest
+from support.cases import read_rows
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.relevance import intents, needed_categories, needed_spans
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
+
+ROWS = read_rows("pii/rows.txt")
 
 COUPLE = (
     "[A full_name|Ada Lund] is a [A age|34]-year-old [A occupation|nurse] in [A city|Aarhus]. She earns "
@@ -26,21 +29,7 @@ def needed_in(marked: str, query: str | None) -> list[str]:
     return [sample.description[span.start : span.end] for span in needed_spans(sample.description, spans, query)]
 
 
-@pytest.mark.parametrize(
-    ("query", "category"),
-    [
-        ("What dose of amoxicillin is right?", "weight"),
-        ("Which drug interactions are there?", "age"),
-        ("Can she afford the rent?", "monthly_income"),
-        ("Is the MORTGAGE within reach?", "credit_score"),
-        ("Should he change his career?", "occupation"),
-        ("Which visa do they need?", "nationality"),
-        ("Where could I go hiking nearby?", "city"),
-        ("How old is he?", "age"),
-        ("How should she celebrate Ramadan?", "religion"),
-        ("Can they buy a house?", "account_balance"),
-    ],
-)
+@pytest.mark.parametrize(("query", "category"), ROWS["an intent needs its categories"])
 def test_an_intent_needs_its_categories(query: str, category: str) -> None:
     assert category in needed_categories(query)
 

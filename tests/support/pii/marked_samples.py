@@ -16,7 +16,7 @@ from clinaudit.audit.pii.benchmark.sample import (
     Sample,
     Subject,
 )
-from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
+from clinaudit.audit.pii.benchmark.scoring import describe_samples
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.pii_bench import BenchStatistics, BenchSubset
@@ -70,7 +70,7 @@ def prediction_of(
 
 def statistics_of(samples: Iterable[Sample]) -> dict[BenchSubset, BenchStatistics]:
     """The statistics of samples of one domain."""
-    return {row.subset: row for row in describe_samples(map(count_sample, samples))}
+    return {row.subset: row for row in describe_samples(samples)}
 
 
 def review_of(marked: str, *, key: str = "s1", done: bool = True, changed: bool = False) -> SampleReview:

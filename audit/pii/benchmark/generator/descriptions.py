@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from clinaudit.audit.pii.benchmark.generator import person as of_person
 from clinaudit.audit.pii.benchmark.generator.grammar import (
     Encounter,
     Grammar,
@@ -21,14 +22,7 @@ from clinaudit.audit.pii.benchmark.generator.grammar import (
     category_of_fact,
     facts,
 )
-from clinaudit.audit.pii.benchmark.generator.person import (
-    Gender,
-    Person,
-    draw_pair,
-    draw_person,
-    write_fact,
-    write_name,
-)
+from clinaudit.audit.pii.benchmark.generator.person import Gender, Person
 from clinaudit.audit.pii.benchmark.sample import Domain, Relation
 from clinaudit.audit.pii.taxonomy import PiiType, categories
 
@@ -80,12 +74,8 @@ _NAME_CATEGORIES: Final[Mapping[Kind, str]] = {
     "clinician": "clinician_name",
 }
 #: Of the sentences of a description, those that more stands around than a full stop; of turns, those with a lead.
-_FRAMED_SHARE: Final = 0.7
-_LED_SHARE: Final = 0.5
-_PAIRED_SHARE: Final = 0.25
-_NOUN_SHARE: Final = 0.25
-_REPEATED_NAME_SHARE: Final = 0.3
-_REPLY_SHARE: Final = 0.1
+_FRAMED_SHARE, _LED_SHARE = 0.7, 0.5
+_PAIRED_SHARE, _NOUN_SHARE, _REPEATED_NAME_SHARE, _REPLY_SHARE = 0.25, 0.25, 0.3, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +111,7 @@ def describe_one(domain: Domain, grammar: Grammar, rng: random.Random) -> Descri
     kind: Kind = "patient" if domain == "clinical" else "person"
     keys = pen.draw_keys(kind, "single", chance=_CHANCE_SINGLE)
     own = "my" if scene.person == "first" else ""
-    subject = pen.describe(draw_person(rng, kind=kind), kind, keys, called=(f"{scene.noun}'s", own))
+    subject = pen.describe(of_person.draw_person(rng, kind=kind), kind, keys, called=(f"{scene.noun}'s", own))
     return Description(pen.tell(scene, subject), tuple(pen.values), (subject,), scene.id, None)
 
 
@@ -132,7 +122,7 @@ def describe_two(domain: Domain, grammar: Grammar, rng: random.Random) -> Descri
     pen = _Pen(domain, grammar, rng)
     subjects: list[Described] = []
     common: dict[str, int] = {}
-    for owner, person in enumerate(draw_pair(rng, encounter)):
+    for owner, person in enumerate(of_person.draw_pair(rng, encounter)):
         kind, noun, own = encounter.kinds[owner], encounter.nouns[owner], ("my", f"{encounter.asker}'s")[owner]
         keys = pen.draw_keys(kind, "multi", chance=_CHANCE_MULTI, shared=encounter.shares)
         subjects.append(pen.describe(person, kind, keys, called=(f"{noun}'s", own), common=common))
@@ -188,7 +178,8 @@ class _Pen:
         for key in ("per", *keys):
             numbers[key] = common.get(key, len(self.values))
             if key not in common:
-                self.values.append(write_name(person, form, rng) if key == "per" else write_fact(person, key, rng))
+                write, what = (of_person.write_name, form) if key == "per" else (of_person.write_fact, key)
+                self.values.append(write(person, what, rng))
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
         return Described(person, kind, numbers, naming, *called)
 
@@ -202,7 +193,7 @@ class _Pen:
             for _ in range(2 if len(keys) > 1 and rng.random() < _PAIRED_SHARE else 1):
                 who = "speaker" if scene.person == "first" else subject.person.gender
                 noun = scene.noun if scene.person == "third" and rng.random() < _NOUN_SHARE else ""
-                clauses.append(self._clause(keys.pop(0), subject, scene.register, _words(who, noun)))
+                clauses.append(self._clause(keys.pop(0), subject, scene.register, who, noun))
             sentence = rng.choice((", and ", "; ", ", and ")).join(clauses)
             frame = rng.choice(self._grammar.frames[scene.register]) if rng.random() < _FRAMED_SHARE else "{c}."
             parts.append(_capitalized(frame.format(c=sentence)))
@@ -218,19 +209,13 @@ class _Pen:
 
     def converse(self, encounter: Encounter, subjects: Sequence[Described]) -> str:
         """Write a dialogue in which two subjects speak in turn, each of itself."""
-        rng, words = self._rng, _words("speaker")
+        rng = self._rng
         names = [place_of(subject.values["per"]) for subject in subjects]
-        said = [
-            [
-                rng.choice(self._grammar.named).format(per=name),
-                *(
-                    self._clause(key, one, "casual", words)
-                    for key in one.values
-                    if key not in ("per", encounter.shares)
-                ),
-            ]
-            for one, name in zip(subjects, names, strict=True)
-        ]
+        said: list[list[str]] = []
+        for one, name in zip(subjects, names, strict=True):
+            said.append([rng.choice(self._grammar.named).format(per=name)])
+            told = (key for key in one.values if key not in ("per", encounter.shares))
+            said[-1] += [self._clause(key, one, "casual", "speaker") for key in told]
         if encounter.shares:
             common = rng.choice(self._grammar.shared[encounter.shares])
             said[rng.randrange(2)].insert(1, common.format(shared=place_of(subjects[0].values[encounter.shares])))
@@ -252,11 +237,15 @@ class _Pen:
                 lines.append(f"{encounter.tags[speaker]}: {rng.choice(self._grammar.replies)}")
         return "\n".join(lines)
 
-    def _clause(self, key: str, subject: Described, register: Register, words: Mapping[str, str]) -> str:
+    def _clause(
+        self, key: str, subject: Described, register: Register, who: Literal["speaker"] | Gender, noun: str = ""
+    ) -> str:
+        """Return a clause about the speaker or a person of a gender; with a noun in place of the pronoun."""
         number = subject.values[key]
         article = "an" if self.values[number][0] in "aeiouAEIO" else "a"
         said = self._rng.choice(self._grammar.clauses[key].of(register, subject.kind))
-        return said.format_map({**words, "a": article, "x": place_of(number)})
+        words = (noun, f"{noun}'s", noun, *_WORDS["female"][3:]) if noun else _WORDS[who]
+        return said.format_map({**dict(zip(_SLOTS, words, strict=True)), "a": article, "x": place_of(number)})
 
 
 #: What stands for the slots of a clause, by who it is about.
@@ -267,13 +256,6 @@ _WORDS: Final[Mapping[Literal["speaker"] | Gender, tuple[str, ...]]] = {
     "male": ("he", "his", "him", "s", "es", "ies", "has", "is", "was"),
     "other": ("they", "their", "them", "", "", "y", "have", "are", "were"),
 }
-
-
-def _words(who: Literal["speaker"] | Gender, noun: str = "") -> dict[str, str]:
-    """Return the words of a clause about the speaker or a person of a gender; with a noun in place of the pronoun."""
-    if noun:
-        return dict(zip(_SLOTS, (noun, f"{noun}'s", noun, *_WORDS["female"][3:]), strict=True))
-    return dict(zip(_SLOTS, _WORDS[who], strict=True))
 
 
 def _capitalized(text: str) -> str:

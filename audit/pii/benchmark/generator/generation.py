@@ -12,41 +12,18 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.generator.descriptions import (
-    Described,
-    Description,
-    describe_one,
-    describe_two,
-    place_of,
-    write_out,
-)
-from clinaudit.audit.pii.benchmark.generator.grammar import (
-    Grammar,
-    Part,
-    Thread,
-    category_of_fact,
-    grammar,
-    scenarios,
-)
+from clinaudit.audit.pii.benchmark import sample as records
+from clinaudit.audit.pii.benchmark.generator import descriptions
+from clinaudit.audit.pii.benchmark.generator.descriptions import Description, place_of
+from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, Part, category_of_fact, grammar, scenarios
 from clinaudit.audit.pii.benchmark.generator.person import VERY_OLD
-from clinaudit.audit.pii.benchmark.sample import (
-    DOMAINS,
-    SUBSETS,
-    Domain,
-    Entity,
-    NeededEntity,
-    Sample,
-    Subject,
-    Subset,
-    check_sample,
-    occurrences,
-)
+from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Sample, Subset
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.wording.names import join_words
 
@@ -64,13 +41,13 @@ Question = tuple[str, Sequence[tuple[int, str]]]
 Draft = tuple[Description, Sample]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drafter:
     """Draws the samples of one domain and seed, each by its number."""
 
-    def __init__(self, *, domain: Domain, seed: int, grammar: Grammar) -> None:
-        self.domain = domain
-        self.seed = seed
-        self.grammar = grammar
+    domain: Domain
+    seed: int
+    grammar: Grammar
 
     def rng(self, subset: Subset, number: int, draw: int = 0) -> random.Random:
         """Return the random numbers of one sample."""
@@ -80,10 +57,10 @@ class Drafter:
         """Return a sample of one or two subjects by its number from 0."""
         for draw in range(DRAWS):
             rng = self.rng(subset, number, draw)
-            describe = describe_one if subset == "single" else describe_two
+            describe = descriptions.describe_one if subset == "single" else descriptions.describe_two
             description = describe(self.domain, self.grammar, rng)
             question = self.ask(description, rng)
-            if question and is_sound(sample := self.sample(subset, number, description, question)):
+            if question and _is_sound(sample := self.sample(subset, number, description, question)):
                 return description, sample
         raise RuntimeError(f"no sample in {DRAWS} draws")
 
@@ -122,19 +99,32 @@ class Drafter:
 
     def sample(self, subset: Subset, number: int, description: Description, question: Question) -> Sample:
         """Bring a description and a question together."""
-        values = description.values
-        text, spans = write_out(description.text, values)
+        text, spans = descriptions.write_out(description.text, description.values)
         places: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for start, end, value in spans:
             places[value].append((start, end))
         held = []
         for at, subject in enumerate(description.subjects):
-            entities = [
-                self._entity(subject, key, values[value], occurrence, *place)
-                for key, value in subject.values.items()
-                for occurrence, place in enumerate(places[value])
-            ]
-            held.append(Subject(id=f"s{at + 1}", entities=sorted(entities, key=lambda entity: entity.start)))
+            entities = []
+            for key, value in subject.values.items():
+                told = description.values[value]
+                category = subject.naming if key == "per" else category_of_fact(key, self.domain)
+                if key == "age" and self.domain == "clinical" and int(told) >= VERY_OLD:
+                    category = "age_over_89"
+                is_drawn = key == "per" and category not in ("nickname", "social_handle")
+                entities += [
+                    records.Entity(
+                        text=told,
+                        type=categories()[category].type,
+                        category=category,
+                        start=start,
+                        end=end,
+                        occurrence=occurrence,
+                        name_origin=subject.person.origin if is_drawn else None,
+                    )
+                    for occurrence, (start, end) in enumerate(places[value])
+                ]
+            held.append(records.Subject(id=f"s{at + 1}", entities=sorted(entities, key=lambda entity: entity.start)))
         return Sample(
             id=f"{self.domain}-{subset}-{number + 1:05d}",
             subset=subset,
@@ -144,37 +134,16 @@ class Drafter:
             scene=description.scene,
             relation=description.relation,
             subjects=held,
-            query_related=[NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question[1]],
+            query_related=[records.NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question[1]],
             seed=self.seed,
             generator=generator_name(),
         )
 
-    def _entity(self, subject: Described, key: str, text: str, occurrence: int, start: int, end: int) -> Entity:
-        category = subject.naming if key == "per" else category_of(key, text, self.domain)
-        is_drawn = key == "per" and category not in ("nickname", "social_handle")
-        return Entity(
-            text=text,
-            type=categories()[category].type,
-            category=category,
-            start=start,
-            end=end,
-            occurrence=occurrence,
-            name_origin=subject.person.origin if is_drawn else None,
-        )
 
-
-def is_sound(sample: Sample) -> bool:
-    """Return whether a sample passes the validator, and its question names no entity at all."""
-    texts = {entity.text for subject in sample.subjects for entity in subject.entities}
-    named = any(occurrences(text, sample.query, ignore_case=True) for text in texts)
-    return not named and not check_sample(sample)
-
-
-def category_of(key: str, text: str, domain: Domain) -> str:
-    """Return the category of a fact; an age of 90 or more has its own in clinical samples."""
-    if key == "age" and domain == "clinical" and int(text) >= VERY_OLD:
-        return "age_over_89"
-    return category_of_fact(key, domain)
+def _is_sound(sample: Sample) -> bool:
+    """Whether a sample passes the validator, and its question names no entity at all."""
+    named = any(records.occurrences(entity.text, sample.query, ignore_case=True) for entity in sample.entities())
+    return not named and not records.check_sample(sample)
 
 
 @cache
@@ -193,23 +162,16 @@ _ASKED: Final = 3
 _MEMBERS: Final = "ABCDE"
 _REMARK_SHARE: Final = 0.4
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) |\n")
-Pool = Mapping[Subset, Sequence[Draft]]
-
-
-def _density(sample: Sample) -> float:
-    distinct = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
-    return len(distinct) / len(sample.description)
-
-
-#: The paper's three criteria; each gives a third.
+_Pool = Mapping[Subset, Sequence[Draft]]
+#: The paper's three criteria, length, density and need; each gives a third.
 _CRITERIA: Final[tuple[Callable[[Sample], float], ...]] = (
     lambda sample: len(sample.description),
-    _density,
+    lambda sample: len({(of.id, one.text) for of in sample.subjects for one in of.entities}) / len(sample.description),
     lambda sample: len(sample.query_related),
 )
 
 
-def _select_hard(pool: Pool, *, number: int) -> Iterator[Sample]:
+def _select_hard(pool: _Pool, *, number: int) -> Iterator[Sample]:
     """Yield the hardest of the single and of the multi samples: by turns the longest, the densest, the neediest left.
 
     The paper names the criteria and not how they combine: a third by each is taken here, half of them of two subjects.
@@ -227,24 +189,24 @@ def _select_hard(pool: Pool, *, number: int) -> Iterator[Sample]:
         yield sample.model_copy(update={"id": f"{sample.domain}-hard-{at + 1:05d}", "subset": "hard"})
 
 
-def _weave_distract(drafter: Drafter, pool: Pool, *, number: int) -> Iterator[Sample]:
-    """Yield samples of five descriptions in one thread, with a question over three of them."""
+def _weave_distract(drafter: Drafter, pool: _Pool, *, number: int) -> Iterator[Sample]:
+    """Yield samples of five descriptions in one thread, with a question over three of them.
+
+    The next five; where no question fits them, or a check fails, five others.
+    """
     drafts = [draft for subset in _PLAIN for draft in pool[subset][: _POOL_PER_DISTRACT * number]]
     drafter.rng("distract", 0).shuffle(drafts)
     for at in range(number):
-        yield _weave(drafter, at, drafts)
-
-
-def _weave(drafter: Drafter, number: int, drafts: Sequence[Draft]) -> Sample:
-    """Weave the next five of the drafts; where no question fits them, or a check fails, five others."""
-    chosen = drafts[number * _WOVEN : (number + 1) * _WOVEN]
-    for draw in range(1, DRAWS):
-        rng = drafter.rng("distract", number, draw)
-        sample = _woven(drafter, number, [description for description, _ in chosen], rng)
-        if sample and is_sound(sample):
-            return sample
-        chosen = rng.sample(drafts, _WOVEN)
-    raise RuntimeError(f"no sample in {DRAWS} draws")
+        chosen = drafts[at * _WOVEN : (at + 1) * _WOVEN]
+        for draw in range(1, DRAWS):
+            rng = drafter.rng("distract", at, draw)
+            sample = _woven(drafter, at, [description for description, _ in chosen], rng)
+            if sample and _is_sound(sample):
+                yield sample
+                break
+            chosen = rng.sample(drafts, _WOVEN)
+        else:
+            raise RuntimeError(f"no sample in {DRAWS} draws")
 
 
 def _woven(drafter: Drafter, number: int, parts: Sequence[Description], rng: random.Random) -> Sample | None:
@@ -252,22 +214,31 @@ def _woven(drafter: Drafter, number: int, parts: Sequence[Description], rng: ran
     thread = rng.choice(drafter.grammar.threads)
     first_value = list(accumulate((len(part.values) for part in parts), initial=0))
     first_owner = list(accumulate((len(part.subjects) for part in parts), initial=0))
-    parts = [_renumbered(part, first) for part, first in zip(parts, first_value, strict=False)]
-    woven = Description(
-        text=_thread_of([part.text for part in parts], thread, rng),
-        values=tuple(value for part in parts for value in part.values),
-        subjects=tuple(subject for part in parts for subject in part.subjects),
-        scene=thread.id,
-        relation=None,
-    )
-    owners = Counter(
-        text for subject in woven.subjects for text in {woven.values[value] for value in subject.values.values()}
-    )
+    texts, subjects = [], []
+    for part, first in zip(parts, first_value, strict=False):
+        # Values are counted throughout.
+        texts.append(part.text.translate({ord(place_of(at)): place_of(first + at) for at in range(len(part.values))}))
+        subjects.append(
+            [replace(one, values={key: first + at for key, at in one.values.items()}) for one in part.subjects]
+        )
+    # Every text is cut at ends of sentences, and the members post the pieces across each other.
+    waiting = [_pieces(text, rng.choice((2, 3))) for text in texts]
+    lines = [rng.choice(thread.openings)]
+    remarks = rng.sample(thread.remarks, len(thread.remarks))
+    last = -1
+    while any(waiting):
+        members = [at for at, pieces in enumerate(waiting) if pieces]
+        last = rng.choice([at for at in members if at != last] or members)
+        lines.append(rng.choice(thread.tags).format(member=_MEMBERS[last]) + waiting[last].pop(0))
+        if remarks and rng.random() < _REMARK_SHARE:
+            lines.append(remarks.pop())
+    values = tuple(value for part in parts for value in part.values)
+    woven = Description("\n".join(lines), values, tuple(chain.from_iterable(subjects)), thread.id, None)
+    owners = Counter(text for one in woven.subjects for text in {values[value] for value in one.values.values()})
     taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
     words, needed = [], list[tuple[int, str]]()
     for turn, at in enumerate(sorted(rng.sample(range(len(parts)), _ASKED))):
-        asked_of = replace(woven, subjects=parts[at].subjects)
-        question = drafter.ask(asked_of, rng, taken=taken, by_speaker=False)
+        question = drafter.ask(replace(woven, subjects=tuple(subjects[at])), rng, taken=taken, by_speaker=False)
         if question is None:
             return None
         begin = rng.choice(drafter.grammar.members["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
@@ -275,31 +246,6 @@ def _woven(drafter: Drafter, number: int, parts: Sequence[Description], rng: ran
         needed += [(first_owner[at] + owner, text) for owner, text in question[1]]
     query = " ".join([*words, rng.choice(drafter.grammar.members["ends"])])
     return drafter.sample("distract", number, woven, (query, needed))
-
-
-def _renumbered(part: Description, first: int) -> Description:
-    """Return a description whose values are counted from `first`."""
-    places = {ord(place_of(at)): place_of(first + at) for at in range(len(part.values))}
-    subjects = (
-        replace(subject, values={key: first + at for key, at in subject.values.items()}) for subject in part.subjects
-    )
-    return replace(part, text=part.text.translate(places), subjects=tuple(subjects))
-
-
-def _thread_of(texts: Sequence[str], thread: Thread, rng: random.Random) -> str:
-    """Cut every text at ends of sentences, and let the members post the pieces across each other."""
-    waiting = [_pieces(text, rng.choice((2, 3))) for text in texts]
-    lines = [rng.choice(thread.openings)]
-    remarks = rng.sample(thread.remarks, len(thread.remarks))
-    last = -1
-    while any(waiting):
-        members = [at for at, pieces in enumerate(waiting) if pieces]
-        member = rng.choice([at for at in members if at != last] or members)
-        lines.append(rng.choice(thread.tags).format(member=_MEMBERS[member]) + waiting[member].pop(0))
-        if remarks and rng.random() < _REMARK_SHARE:
-            lines.append(remarks.pop())
-        last = member
-    return "\n".join(lines)
 
 
 def _pieces(text: str, number: int) -> list[str]:

@@ -10,16 +10,21 @@ Relevance is decided by rules, and task 3 is task 1 less task 2.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
 from pydantic import Field
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, less
+from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, PiiType, categories
 from clinaudit.reports.schema.pii_bench import BenchTask
+
+_RE: Final = Patterns(__name__)
 
 _LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
 #: The head of a line: a post of a thread, a speaker, or one after the other.
@@ -28,76 +33,58 @@ _HEAD = re.compile(
     rf"(?:[ \t]+[a-z]+)?)(?P<mark>[ \t]*:)?(?=\s)[ \t]*)?(?:(?P<speaker>{_LABEL})[ \t]*:(?=\s))?",
     re.M,
 )
-_POSTER = re.compile(r"(?i:member|user|guest)[ \t]+(\w+)")
-_TURN_ENDS = re.compile(r"\n[ \t]*\n")
-_WORD = re.compile(r"\w+")
-#: Before a name that speakers give for themselves, in the same sentence.
-_OWN_NAME = re.compile(r"\b(?:I['’]m|I am|me|my name|it['’]s|this is|my nickname|myself)\b[^.!?:;\n]{0,24}$", re.I)
 _OWN_NAME_CHARS = 48
 #: Of these categories an entity is a person's name. A clinician's is nobody's but the clinician's own.
 _NAMES = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Person:
     #: Words of each name; of a speaker without a name, the label.
     names: list[frozenset[str]] = field(default_factory=list)
     spans: list[EntitySpan] = field(default_factory=list)
-
-    def is_called(self, words: frozenset[str]) -> bool:
-        return any(words <= name or name <= words for name in self.names)
-
-
-class _People:
-    def __init__(self) -> None:
-        self.all: list[_Person] = []
-
-    def called(self, words: frozenset[str]) -> _Person:
-        """Return who is called by a name, somebody new where nobody is."""
-        found = next((person for person in self.all if person.is_called(words)), None)
-        if found is None:
-            found = _Person()
-            self.all.append(found)
-        if words not in found.names:
-            found.names.append(words)
-        return found
-
-    def join(self, first: _Person, second: _Person) -> _Person:
-        """Return two that turned out to be one."""
-        if first is not second:
-            first.names += second.names
-            first.spans += second.spans
-            self.all.remove(second)
-        return first
 
 
 def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntitySpan]]:
     """Return the spans of each subject, subjects by their first span."""
     ordered = sorted(spans)
     heads = _heads(text, [span for span in ordered if span.category in _NAMES])
-    people = _People()
+    people: list[_Person] = []
     waiting: list[EntitySpan] = []
     last: _Person | None = None
-    bounds = sorted({0, len(text), *heads, *(match.end() for match in _TURN_ENDS.finditer(text))})
-    for start, end in pairwise(bounds):
+
+    def called(words: frozenset[str]) -> _Person:
+        known = (one for one in people if any(words <= name or name <= words for name in one.names))
+        if (found := next(known, None)) is None:
+            people.append(found := _Person())
+        found.names += [words] if words not in found.names else []
+        return found
+
+    for start, end in pairwise(
+        sorted({0, len(text), *heads, *(match.end() for match in _RE.turn_ends.finditer(text))})
+    ):
         speaker = None
         if start in heads:
             label = heads[start]
-            speaker = last = None if label is None else people.called(label)
+            speaker = last = None if label is None else called(label)
         for span in (span for span in ordered if start <= span.start < end):
             if span.category in _NAMES:
-                named = people.called(_words(text[span.start : span.end]))
+                last = called(_words(text[span.start : span.end]))
                 before = text[max(start, span.start - _OWN_NAME_CHARS) : span.start]
-                if speaker is not None and _OWN_NAME.search(before):
-                    named = speaker = people.join(speaker, named)
-                last = named
+                if speaker is not None and _RE.own_name.search(before):
+                    if speaker is not last:
+                        # Two who turn out to be one.
+                        speaker.names += last.names
+                        speaker.spans += last.spans
+                        people.remove(last)
+                    last = speaker
                 last.spans += waiting
                 waiting = []
             (waiting if last is None else last.spans).append(span)
     if waiting:
         # No name follows: the last person's, or everything is about one subject.
-        (people.all[-1] if people.all else people.called(frozenset())).spans.extend(waiting)
-    return sorted((sorted(person.spans) for person in people.all if person.spans), key=lambda found: found[0])
+        (people[-1] if people else called(frozenset())).spans.extend(waiting)
+    return sorted((sorted(person.spans) for person in people if person.spans), key=lambda found: found[0])
 
 
 def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] | None]:
@@ -106,16 +93,13 @@ def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] |
     A label is a speaker where a name was found in it, or where it opens two lines or more: `Address:` opens one.
     """
     found = [match for match in _HEAD.finditer(text) if match["post"] or match["speaker"]]
-    times: dict[str, int] = {}
-    for match in found:
-        if match["speaker"]:
-            times[match["speaker"]] = times.get(match["speaker"], 0) + 1
+    times = Counter(match["speaker"] for match in found)
     heads: dict[int, frozenset[str] | None] = {}
     post = ""
     for match in found:
         label = match["speaker"]
         if match["post"]:
-            poster = _POSTER.search(match["post"])
+            poster = _RE.poster.search(match["post"])
             if poster is None and match["mark"]:
                 # `[PER_1]:` is a speaker and no thread.
                 label = match["post"]
@@ -135,7 +119,7 @@ def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] |
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(word.casefold() for word in _WORD.findall(name)) or frozenset({name.casefold()})
+    return frozenset(word.casefold() for word in _RE.word.findall(name)) or frozenset({name.casefold()})
 
 
 Advance = Callable[[int], None]
@@ -159,7 +143,7 @@ def answer_by_detector(
             _subject((text[span.start : span.end], categories()[span.category].type) for span in found)
             for found in assign_subjects(text, spans)
         ]
-        yield _answers(system, sample, subjects, spans)
+        yield _answers(system, sample, subjects, spans, query=sample.query)
         advance(1)
 
 
@@ -172,7 +156,7 @@ def answer_by_gold(
     """
     for sample in samples:
         subjects = [_subject((one.text, one.type) for one in subject.entities) for subject in sample.subjects]
-        yield _answers(system, sample, subjects, sample.gold_spans(), mask_all=mask_all)
+        yield _answers(system, sample, subjects, sample.gold_spans(), query=None if mask_all else sample.query)
         advance(1)
 
 
@@ -181,15 +165,10 @@ def _subject(entities: Iterable[tuple[str, PiiType]]) -> PredictedSubject:
 
 
 def _answers(
-    system: str,
-    sample: Sample,
-    subjects: list[PredictedSubject],
-    spans: Sequence[EntitySpan],
-    *,
-    mask_all: bool = False,
+    system: str, sample: Sample, subjects: list[PredictedSubject], spans: Sequence[EntitySpan], *, query: str | None
 ) -> SampleAnswers:
     text = sample.description
-    related = [] if mask_all else needed_spans(text, spans, sample.query)
+    related = needed_spans(text, spans, query)
     needed = list(dict.fromkeys(text[span.start : span.end] for span in related))
     masked = less((text[span.start : span.end] for span in spans), needed)
     return SampleAnswers(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)

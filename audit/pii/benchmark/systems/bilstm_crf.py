@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -26,20 +27,17 @@ from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 NAME = "bilstm_crf"
 #: PII-Bench, 4.1.
-_LEARNING_RATE = 1e-3
-_BATCH = 32
+_LEARNING_RATE, _BATCH = 1e-3, 32
 #: [choice] The paper names no sizes; these are small, for two CPU cores. Of words, shapes and endings; of the LSTM.
-_SIZES, _HIDDEN = (64, 16, 24), 64
-_DROPOUT = 0.5
+_SIZES, _HIDDEN, _DROPOUT = (64, 16, 24), 64, 0.5
 #: A word of one text alone is read as unknown, so that the network learns what to do with words it never saw.
 _LEAST_COUNT = 2
 _PADDING, _UNKNOWN = 0, 1
-_ENDING_CHARS = 3
 #: Longer texts are read in parts, so that memory stays small; they are cut between tokens.
 _MOST_TOKENS = 400
 #: A token is a run of letters and digits, or one other sign: entities begin and end between tokens.
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
-OUTSIDE = "O"
+_OUTSIDE = "O"
 
 
 class Token(NamedTuple):
@@ -60,16 +58,16 @@ def tag_tokens(tokens: Sequence[Token], spans: Sequence[EntitySpan]) -> list[str
 
     A token that an entity holds in part is the entity's.
     """
-    tags = [OUTSIDE] * len(tokens)
-    waiting = iter(sorted(spans))
-    span = next(waiting, None)
-    begun = False
-    for number, token in enumerate(tokens):
-        while span is not None and span.end <= token.start:
-            span, begun = next(waiting, None), False
-        if span is not None and token.end > span.start:
-            tags[number] = f"{'I' if begun else 'B'}-{span.category}"
-            begun = True
+    tags: list[str] = []
+    waiting = sorted(spans, reverse=True)
+    mark = "B"
+    for token in tokens:
+        while waiting and waiting[-1].end <= token.start:
+            waiting.pop()
+            mark = "B"
+        is_inside = bool(waiting) and token.end > waiting[-1].start
+        tags.append(f"{mark}-{waiting[-1].category}" if is_inside else _OUTSIDE)
+        mark = "I" if is_inside else mark
     return tags
 
 
@@ -107,16 +105,11 @@ class _Vocabulary:
 
 
 def _features(token: Token) -> tuple[str, str, str]:
-    word = token.text.casefold()
-    return word, _shape(token.text), word[-_ENDING_CHARS:]
-
-
-def _shape(token: str) -> str:
-    """Return a token's shape: `Xxxxx` is `Xx`, `2024` is `dddd`, `AB12` is `Xd`; digits are counted up to six."""
-    if token.isdigit():
-        return "d" * min(len(token), 6)
-    signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in token]
-    return "".join(sign for place, sign in enumerate(signs) if place == 0 or signs[place - 1] != sign)[:8]
+    """Return a token's word, its shape (`Xxxxx` is `Xx`, `AB12` is `Xd`, up to six digits `dddd`), and its ending."""
+    text, word = token.text, token.text.casefold()
+    signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in text]
+    shape = "d" * min(len(text), 6) if text.isdigit() else "".join(sign for sign, _ in groupby(signs))[:8]
+    return word, shape, word[-3:]
 
 
 class _Network(nn.Module):
@@ -158,17 +151,15 @@ class BilstmCrf:
                 features = self._vocabulary.numbers(part)[None]
                 tag_scores, category_scores = self._network.scores(features, torch.tensor([len(part)]))
                 (best,) = self._network.crf.decode(tag_scores, mask=torch.ones(1, len(part), dtype=torch.bool))
-                found = spans_of_tags(part, [self._vocabulary.tags[number] for number in best])
-                spans += [self._with_category(span, part, category_scores[0]) for span in found]
+                for span in spans_of_tags(part, [self._vocabulary.tags[number] for number in best]):
+                    # Of a type the category that scores best over the tokens.
+                    inside = [place for place, token in enumerate(part) if span.start <= token.start < span.end]
+                    pairs = zip(
+                        category_scores[0][inside].sum(dim=0).tolist(), self._vocabulary.categories, strict=True
+                    )
+                    _, named = max(pair for pair in pairs if categories()[pair[1]].type == span.category)
+                    spans.append(span._replace(category=named))
         return spans
-
-    def _with_category(self, span: EntitySpan, tokens: Sequence[Token], scores: torch.Tensor) -> EntitySpan:
-        """Return a span of a type with the type's category that scores best over its tokens."""
-        inside = [place for place, token in enumerate(tokens) if span.start <= token.start < span.end]
-        summed = scores[inside].sum(dim=0).tolist()
-        pairs = zip(summed, self._vocabulary.categories, strict=True)
-        _, best = max((score, name) for score, name in pairs if categories()[name].type == span.category)
-        return span._replace(category=best)
 
 
 Item = TypeVar("Item")
@@ -181,7 +172,7 @@ _NO_CATEGORY = -100
 def train_bilstm_crf(samples: Sequence[Sample], *, epochs: int, seed: int, advance: Callable[[int], None]) -> BilstmCrf:
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
     tokens = [split_tokens(sample.description) for sample in samples]
-    tags = [tag_tokens(split, _apart(sample.gold_spans())) for split, sample in zip(tokens, samples, strict=True)]
+    tags = [tag_tokens(split, sample.gold_spans()) for split, sample in zip(tokens, samples, strict=True)]
     vocabulary = _learn_vocabulary(tokens, tags)
     examples = [part for row in zip(tokens, tags, strict=True) for part in _examples(*row, vocabulary)]
     order = random.Random(seed)
@@ -203,36 +194,21 @@ def train_bilstm_crf(samples: Sequence[Sample], *, epochs: int, seed: int, advan
     return BilstmCrf(network, vocabulary)
 
 
-def _apart(spans: Sequence[EntitySpan]) -> list[EntitySpan]:
-    """Return the spans that overlap none before them."""
-    kept: list[EntitySpan] = []
-    for span in spans:
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return kept
-
-
-def _category(tag: str) -> str:
-    return tag.partition("-")[2]
-
-
 def _of_type(tag: str) -> str:
     """Return the tag of a category as that of its type."""
-    return f"{tag[0]}-{categories()[_category(tag)].type}" if tag != OUTSIDE else tag
+    return f"{tag[0]}-{categories()[tag[2:]].type}" if tag != _OUTSIDE else tag
 
 
 def _learn_vocabulary(tokens: Sequence[Sequence[Token]], tags: Sequence[Sequence[str]]) -> _Vocabulary:
-    counts = Counter(_features(token) for split in tokens for token in split)
-    words: Counter[str] = Counter()
-    for (word, _, _), count in counts.items():
-        words[word] += count
-    known = [one for one in counts if words[one[0]] >= _LEAST_COUNT]
-    names = ({word for word, _, _ in known}, {shape for _, shape, _ in counts}, {ending for _, _, ending in known})
-    learned = {tag for tagged in tags for tag in tagged} - {OUTSIDE}
+    seen = [_features(token) for split in tokens for token in split]
+    words = Counter(word for word, _, _ in seen)
+    known = [one for one in seen if words[one[0]] >= _LEAST_COUNT]
+    names = ({word for word, _, _ in known}, {shape for _, shape, _ in seen}, {ending for _, _, ending in known})
+    learned = {tag for tagged in tags for tag in tagged} - {_OUTSIDE}
     return _Vocabulary(
         features=tuple({name: at for at, name in enumerate(sorted(of), start=_UNKNOWN + 1)} for of in names),
-        tags=[OUTSIDE, *sorted(set(map(_of_type, learned)))],
-        categories=sorted(set(map(_category, learned))),
+        tags=[_OUTSIDE, *sorted(set(map(_of_type, learned)))],
+        categories=sorted({tag[2:] for tag in learned}),
     )
 
 
@@ -240,7 +216,7 @@ def _examples(tokens: Sequence[Token], tags: Sequence[str], vocabulary: _Vocabul
     number_of = {tag: number for number, tag in enumerate(vocabulary.tags)}
     category_of = {name: number for number, name in enumerate(vocabulary.categories)}
     for part, tagged in zip(_cut(tokens, _MOST_TOKENS), _cut(tags, _MOST_TOKENS), strict=True):
-        named = [category_of.get(_category(tag), _NO_CATEGORY) for tag in tagged]
+        named = [category_of.get(tag[2:], _NO_CATEGORY) for tag in tagged]
         yield vocabulary.numbers(part), torch.tensor([number_of[_of_type(tag)] for tag in tagged]), torch.tensor(named)
 
 

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from support.cases import read_rows
 from support.pii.found_spans import found_by
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.errors import BadInputError
+
+TABLES = read_rows("pii/rows.txt")
 
 ROWS = """
 [[rule]]
@@ -30,29 +33,7 @@ def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
     assert found_by(rules, text) == [("mrn", "4711"), ("device_id", "0000-0018")]
 
 
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ("", "has [[rule]] tables"),
-        ("[[rule]]\nkind = 'mrn'\n", "rule 1, pattern: is missing"),
-        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "rule 1, kind: the taxonomy has no such category"),
-        ("[[rule]]\nkind = 'mrn'\npattern = '(?<!x)y'\n", "rule 1, pattern: no pattern of RE2"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x*'\n", "rule 1, pattern: the pattern matches a text of no"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "rule 1, an entry: is none"),
-        (
-            "[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'nope'\n",
-            "rule 1, check_digit: python",
-        ),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "rule 1, check_digit: python"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "rule 1, check_digit: python"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "rule 1, an entry: is none of a rule's"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "rule 1, pattern: Input should be"),
-        ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "rule 1, pattern: the pattern matches a text of no"),
-        ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "rule 1, pattern: a named group is value"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "rule 1, cues: a cue is empty"),
-        ("rule = [1]\n", "rule 1, the row: is not a table"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "problem"), TABLES["a file with a mistake is refused by its rule"])
 def test_a_file_with_a_mistake_is_refused_by_its_rule(tmp_path: Path, rows: str, problem: str) -> None:
     (tmp_path / "rules.toml").write_text(rows)
     with pytest.raises(BadInputError) as refused:

@@ -1,13 +1,14 @@
-"""What is found in other readings of a text."""
+"""What is found in other readings of a text; telephone numbers as several countries write them."""
 
 import pytest
-from support.cases import read_cases, read_found
+from support.cases import read_cases, read_found, read_rows
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.masking.detection import EnsembleDetector, spoken
+from clinaudit.audit.pii.masking.detection import EnsembleDetector, TelephoneNumbers, spoken
 from clinaudit.audit.pii.plain_text import normalize_text
 
+ROWS = read_rows("pii/rows.txt")
 CASES = read_cases("pii/value_cases.txt")
 DETECTOR = EnsembleDetector([PatternDetector()])
 
@@ -31,3 +32,13 @@ def test_spans_that_overlap_all_stand() -> None:
         "Ada Lund",
         "Lund of Aarhus",
     ]
+
+
+@pytest.mark.parametrize("number", ROWS["numbers of several countries are found whole"])
+def test_numbers_of_several_countries_are_found_whole(number: str) -> None:
+    assert ("phone", number) in found_by(TelephoneNumbers(), f"Ring {number} before noon.")
+
+
+@pytest.mark.parametrize("text", ROWS["values and dates are no numbers"])
+def test_values_and_dates_are_no_numbers(text: str) -> None:
+    assert found_by(TelephoneNumbers(), text) == []

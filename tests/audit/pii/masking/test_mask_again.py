@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.audit.commands.main import run
+
+ROWS = read_rows("pii/rows.txt")
 
 
 def _mask(tmp_path: Path, *options: str, prompts: str = "prompts.jsonl") -> int:
@@ -24,18 +27,7 @@ def test_after_ids_that_tell_the_same_place_takes_new_ids(tmp_path: Path) -> Non
     assert _mask(tmp_path, "--new-ids") == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "status"),
-    [
-        ("Cranecott-1", 3),
-        ("ada.cranecott.7", 3),
-        ("visit-512-44-1234", 3),
-        ("a.lund@mail.com", 3),
-        ("n17", 0),
-        ("note-0042", 0),
-        ("123e4567-e89b-12d3-a456-426614174000", 0),
-    ],
-)
+@pytest.mark.parametrize(("key", "status"), ROWS["an id that holds an identifier is refused"])
 def test_an_id_that_holds_an_identifier_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, status: int
 ) -> None:

@@ -1,11 +1,13 @@
 """What the command's detectors mask and what they leave: tables of texts, names of common words, clinical words."""
 
 import json
+import re
 
 import pytest
 from support.aci_bench import ACI_BENCH
-from support.cases import read_cases
+from support.cases import read_cases, read_rows
 from support.pii.found_spans import found_in_group
+from support.pii.labelled_identifiers import labelled_texts
 from support.pii.masked_by_rules import BY_RULES, mask_prompt, masked
 
 from clinaudit.audit.pii.masking import filter_detectors
@@ -13,7 +15,16 @@ from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clin
 from clinaudit.audit.pii.plain_text import decoded_stretches
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
+ROWS = read_rows("pii/rows.txt")
+
 CASES = read_cases("pii/masked_cases.txt")
+NAMED_NOBODY, NUMBERS = (
+    [case for cases in read_cases(f"pii/{name}.txt").values() for case in cases]
+    for name in ("named_nobody", "number_cases")
+)
+TAG = r"<[A-Z][A-Z_0-9]*_\d+>"
+#: How many days a tag is after another is the tags' matter.
+INTERVAL = re.compile(r"(?<=\d)[+-]\d+d(?=>)")
 NAMES = (
     *("Hope Rivers", "Joy Waters", "Rose Field", "April Day", "Summer Hill", "Grace Banks", "Will Stone", "Mark Wood"),
     *("Faith Brooks", "Iris Lake", "Dawn Frost", "Ivy Marsh", "Art King", "Bill Rich", "Grant Young", "Stone Bishop"),
@@ -27,32 +38,12 @@ NOTES = ACI_BENCH / "notes.jsonl"
 BY_DEFAULT = filter_detectors()
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES["masked"])
-def test_identifiers_are_masked_and_nothing_else(text: str, expected: str | None) -> None:
+@pytest.mark.parametrize(("text", "expected"), [*CASES["masked"], *NAMED_NOBODY])
+def test_identifiers_are_masked_and_nothing_else_nor_what_bears_a_name(text: str, expected: str | None) -> None:
     assert masked(text) == (text if expected is None else expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "expected"),
-    [
-        (
-            "Ada Lund was admitted to Mercy Ridge Hospital.",
-            "Which hospital was the patient admitted to?",
-            "<PERSON_1> was admitted to Mercy Ridge Hospital.",
-        ),
-        (
-            "Ada Lund | F | 58\n\n58-year-old with cough.",
-            "How old is the patient?",
-            "<PERSON_1> | <GENDER_1> | 58\n\n58-year-old with cough.",
-        ),
-        (
-            "Ada Lund, 58, an African American nurse.",
-            "Does her ethnic background or her ancestry matter?",
-            "<PERSON_1>, 58, an African American nurse.",
-        ),
-        ("Mr. Lund is 84.", "Is he elderly?", "Mr. <PERSON_1> is 84."),
-    ],
-)
+@pytest.mark.parametrize(("text", "query", "expected"), ROWS["what a question needs stays"])
 def test_what_a_question_needs_stays(text: str, query: str, expected: str) -> None:
     assert mask_prompt(text, query, BY_RULES).text == expected
 
@@ -98,6 +89,10 @@ def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_
     assert count_clinical_terms({"PERSON_1": lost}) == 6
 
 
+def masked_by_rules(text: str) -> str:
+    return INTERVAL.sub("", masked(text))
+
+
 def masked_with_a_model(text: str) -> str | None:
     return mask_prompt(text, None, BY_DEFAULT).text
 
@@ -112,13 +107,7 @@ def test_a_language_model_takes_no_clinical_shorthand_for_somebody(text: str) ->
     assert masked_with_a_model(text) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MSU sent. Dx: Headaches.\nHypothyroid.\nPrediabetes.\nFBC, MSU, U&E, LFTs",
-        "Plan: FBC and MSU. Headaches reported since May day; hypothyroid, prediabetes.",
-    ],
-)
+@pytest.mark.parametrize("text", ROWS["a language model adds no clinical word"])
 def test_a_language_model_adds_no_clinical_word(text: str) -> None:
     assert masked_with_a_model(text) == mask_prompt(text, None, BY_RULES).text
 
@@ -130,3 +119,20 @@ def test_a_language_model_sees_a_name_that_ends_as_drugs_do() -> None:
     assert left is not None
     assert not [name for name in ("Bartolone", "Politis") if name in left]
     assert left.endswith(" SSN <SSN_1>.")
+
+
+@pytest.mark.parametrize(("text", "expected"), NUMBERS)
+def test_a_kind_is_masked_whole_and_nothing_else_is(text: str, expected: str | None) -> None:
+    assert masked_by_rules(text) == (text if expected is None else expected)
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.simulation)])
+def test_of_a_thousand_identifiers_with_a_label_none_is_left_and_nothing_beside_them_is_masked(count: int) -> None:
+    planted = list(labelled_texts(count, seed=1))
+    wrong = [
+        one.kind
+        for one in planted
+        if not re.fullmatch(re.escape(one.before) + TAG + re.escape(one.behind), masked_by_rules(one.text))
+    ]
+    assert wrong == []
+    assert len({one.kind for one in planted}) > 20

@@ -1,6 +1,7 @@
 """What is masked, what stays, and what is withheld."""
 
 import pytest
+from support.cases import read_rows
 from support.pii.masked_by_rules import mask_prompt
 from support.pii.pattern_detector import PATTERNS, PatternDetector
 
@@ -8,21 +9,13 @@ from clinaudit.audit.pii.masking import PromptMasker, unmask_text
 from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, RESIDUAL
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
+ROWS = read_rows("pii/rows.txt")
+
 DETECTOR = PatternDetector()
 TEXT = "Ada Lund, a 34-year-old nurse of Aarhus with asthma, SSN 123-45-6789."
 
 
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        (None, "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
-        ("Rewrite this.", "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
-        ("Which job suits her?", "<PATIENT_1>, a <AGE_1>-year-old nurse of <CITY_1> with asthma, SSN <SSN_1>."),
-        ("How old is Ada Lund?", "<PATIENT_1>, a 34-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
-        # No question makes a direct identifier needed.
-        ("What is her SSN?", "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
-    ],
-)
+@pytest.mark.parametrize(("query", "text"), ROWS["a quasi identifier stays where the question needs it"])
 def test_a_quasi_identifier_stays_where_the_question_needs_it(query: str | None, text: str) -> None:
     assert mask_prompt(TEXT, query, DETECTOR).text == text
 
@@ -151,17 +144,7 @@ def test_no_representation_holds_what_was_found() -> None:
 KEPT = frozenset({"Kari Nord", "Aarhus trial", "lund"})
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "kept"),
-    [
-        # By whole words in any case, marks aside; what is more than the term is masked.
-        ("KARI  nord and Kari Nordberg", "KARI  nord and <PERSON_1>", 1),
-        ("Kari-Nord in the aarhus TRIAL in Aarhus", "Kari-Nord in the aarhus TRIAL in <CITY_1>", 2),
-        ("Ada Lund, then Lund came. Ada was well", "<PATIENT_1>, then Lund came. <PATIENT_1> was well", 1),
-        ("SSN 123-45-6789 of Kari Nord", "SSN <SSN_1> of Kari Nord", 1),
-        ("<DATE_1> of Kari Nord", "<TAG_1> of Kari Nord", 1),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected", "kept"), ROWS["a term that is kept stays"])
 def test_a_term_that_is_kept_stays(text: str, expected: str, kept: int) -> None:
     patterns = {**PATTERNS, "full_name": "Kari.{1,2}Nord(?:berg)?|KARI  nord", "city": "(?i:aarhus)"}
     masked = mask_prompt(text, None, PatternDetector(patterns), keep=KEPT)

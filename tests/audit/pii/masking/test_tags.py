@@ -5,6 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import read_rows
 from support.pii.masked_by_rules import mask_prompt
 from support.pii.pattern_detector import PatternDetector
 
@@ -14,6 +15,8 @@ from clinaudit.audit.pii.masking.detection import EnsembleDetector, FoldedText, 
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import OWN, find_written_tags
 from clinaudit.audit.pii.taxonomy import categories
+
+ROWS = read_rows("pii/rows.txt")
 
 DETECTOR = PatternDetector()
 
@@ -50,23 +53,7 @@ def test_intervals_are_from_the_first_date_of_the_record() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # One that can be read in one way tells of the others, wherever it stands.
-        ("13/04/2024, 03/05/2024", "<DATE_1>, <DATE_2+20d>"),
-        ("04/05/2024, 04/13/2024", "<DATE_1>, <DATE_2+8d>"),
-        ("03/05/2024, born 28/02/1980", "<DATE_1>, born <BIRTH_DATE_1>"),
-        ("03/05/2024, 01/06/2024, born 28/02/1980", "<DATE_1>, <DATE_2+29d>, born <BIRTH_DATE_1>"),
-        # None tells, or both orders stand there: the same is one date, and has no interval.
-        ("03/05/2024, 04/05/2024, 03/05/2024", "<DATE_1>, <DATE_2>, <DATE_1>"),
-        ("03/05/2024, 05/03/2024, 2024-03-05", "<DATE_1>, <DATE_2>, <DATE_3>"),
-        ("13/04/2024, 04/14/2024, 03/05/2024", "<DATE_1>, <DATE_2+1d>, <DATE_3>"),
-        # In either order it is one day; a month by its name tells nothing.
-        ("03/03/2024, March 4, 2024", "<DATE_1>, <DATE_2+1d>"),
-        ("2024-03-05, 03/05/2024", "<DATE_1>, <DATE_2>"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), ROWS["the order of days and months is one for a text"])
 def test_the_order_of_days_and_months_is_one_for_a_text(text: str, expected: str) -> None:
     assert masked(text) == expected
 
@@ -81,19 +68,7 @@ def test_days_are_counted_on_in_the_order_of_the_text() -> None:
     assert unmask_text("<DATE_1+7d>", unclear.forms) == ("<DATE_1+7d>", 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # Nobody says that the first is a date of birth.
-        ("03/19/1951; seen 02/01/2024, 02/15/2024", "<DATE_1>; seen <DATE_2>, <DATE_3+14d>"),
-        ("02/01/2024, 03/19/1951", "<DATE_1>, <DATE_2>"),
-        # Ten years, and a day more.
-        ("02/28/2014 and 02/28/2024", "<DATE_1> and <DATE_2+3652d>"),
-        ("02/28/2014 and 02/29/2024", "<DATE_1> and <DATE_2>"),
-        # Nor do two intervals of less add up to more.
-        ("03/01/2015, 03/20/2024, 03/03/2007", "<DATE_1>, <DATE_2+3307d>, <DATE_3>"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), ROWS["no two dates tell of more than ten years"])
 def test_no_two_dates_tell_of_more_than_ten_years(text: str, expected: str) -> None:
     assert masked(text) == expected
 

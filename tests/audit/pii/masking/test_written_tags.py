@@ -6,10 +6,12 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cases import read_cases
+from support.cases import read_cases, read_rows
 
 from clinaudit.audit.pii.masking.written_tags import unmask_text, with_own, write_later
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
+
+ROWS = read_rows("pii/rows.txt")
 
 CASES = read_cases("pii/value_cases.txt")
 FORMS = {
@@ -22,44 +24,12 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        *("<PATIENT_1>", "<patient_1>", "PATIENT_1", "[PATIENT_1]", "{Patient_1}", "&lt;PATIENT_1&gt;", "<PATIENT_1 >"),
-        *("< PATIENT_1>", r"<PATIENT\_1>", r"PATIENT\_1", "\\u003cPATIENT_1\\u003e", "<PATIENT_01>", "＜PATIENT_1＞"),
-        # Full-width letters, Cyrillic ones that look alike, a mark that shows nothing, an Arabic figure.
-        *("＜ＰＡＴＩＥＮＴ＿１＞", "<РАТIЕNТ_1>", "<PATIENT_\u200b1>", "<PATIENT_\u0661>"),
-        # A blank, a dash or nothing for the underscore, other brackets and escapes, in capitals without brackets.
-        *("<PATIENT 1>", "[Patient-1]", "<PATIENT1>", "<PATIENT__1>", "PATIENT 1", "PATIENT-1", "Patient_1"),
-        *("«PATIENT_1»", "【patient 1】", "<PATIENT_1/>", "%3CPATIENT%5F1%3E", "&#x3C;PATIENT&#95;1&#x3E;"),
-        *("&amp;lt;PATIENT_1&amp;gt;", "&lt;PATIENT&lowbar;1&gt;", r"<PATIENT\\_1>"),
-    ],
-)
+@pytest.mark.parametrize("written", ROWS["a tag is known in every spelling"])
 def test_a_tag_is_known_in_every_spelling(written: str) -> None:
     assert unmask_text(f"Is {written} well?", FORMS) == ("Is Ada Lund well?", 0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected", "unknown"),
-    [
-        ("**PATIENT_1**'s, (PATIENT_12), |PATIENT_1|25|", "**Ada Lund**'s, (Per Berg), |Ada Lund|25|", 0),
-        ("[PATIENT_1 and PATIENT_12]", "[Ada Lund and Per Berg]", 0),
-        ("<<PATIENT_1>> [<PATIENT_1>]", "<Ada Lund> [Ada Lund]", 0),
-        ("**<PATIENT_1>** __PATIENT_1__ `[PATIENT_1]`", "**Ada Lund** __Ada Lund__ `Ada Lund`", 0),
-        ("<PATIENT_1></PATIENT_1>", "Ada Lund</PATIENT_1>", 1),
-        # Without a number: the only date without an interval of its own is not the only date; of two it is neither.
-        ("[AGE] <AGE> {AGE+3d}", "34 34 {AGE+3d}", 1),
-        ("<PATIENT> [DATE] <PHONE> [PHONE]", None, 3),
-        # Elements of XML.
-        ("<AGE>34</AGE> <age>", None, 2),
-        # Of a study, perhaps.
-        ("Patient 1, patient-12 and Patient 3", None, 2),
-        # Within a word it stays, and is counted; no tag is not.
-        ("XPATIENT_1 PATIENT_1S MY_PATIENT_1", None, 3),
-        ("COVID_19 <H1> <table_1> [1] <patient> the PATIENT: patient 3, xpatient_1", None, 0),
-        ("<X_1> <ПАЦИЕНТ_1> PATIENT_123 [patient_3] <PATIENT_2>", None, 5),
-    ],
-)
+@pytest.mark.parametrize(("answer", "expected", "unknown"), ROWS["what is no tag stays and what is unknown is counted"])
 def test_what_is_no_tag_stays_and_what_is_unknown_is_counted(answer: str, expected: str | None, unknown: int) -> None:
     assert unmask_text(answer, FORMS) == (expected or answer, unknown)
 

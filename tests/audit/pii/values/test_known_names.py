@@ -1,7 +1,7 @@
-"""Which names can be one person's, and where a text writes a known value."""
+"""Which names can be one person's, and where a text writes a known value or another."""
 
 import pytest
-from support.cases import read_cases
+from support.cases import read_cases, read_rows
 
 from clinaudit.audit.pii.values.known_values import (
     DateReader,
@@ -12,7 +12,9 @@ from clinaudit.audit.pii.values.known_values import (
     squeeze,
     stands_in,
 )
-from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, normalize
+
+ROWS = read_rows("pii/rows.txt")
 
 CASES = read_cases("pii/value_cases.txt")
 
@@ -43,15 +45,7 @@ def test_a_name_is_of_everybody_whose_name_it_can_be() -> None:
     assert known.find_part(name("Adam")) == set()
 
 
-@pytest.mark.parametrize(
-    ("written", "prompt", "stands"),
-    [
-        ("J. Smith", "patient: John Smith", True),
-        ("Smith, John", "John A. Smith is seen", True),
-        ("John Smith", "Mr. Smith is seen", False),
-        ("Ada Smith", "patient: John Smith", False),
-    ],
-)
+@pytest.mark.parametrize(("written", "prompt", "stands"), ROWS["what a prompt holds of a name"])
 def test_what_a_prompt_holds_of_a_name(written: str, prompt: str, stands: bool) -> None:
     assert stands_in(name(written), fold_words(prompt).split()) is stands
 
@@ -96,3 +90,16 @@ def test_places_are_those_of_the_text() -> None:
     squeezed, places = squeeze("É 1")
     assert squeezed == "e1"
     assert places.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(("written", "text", "is_held"), ROWS["a number is held however it is written"])
+def test_a_number_is_held_however_it_is_written(written: str, text: str, *, is_held: bool) -> None:
+    value = normalize("phone", written)
+    assert value is not None
+    assert ValueScanner([value], DateReader(())).find(text) == ({0} if is_held else set())
+
+
+def test_what_is_no_telephone_number_has_no_extension() -> None:
+    value = normalize("mrn", "5550100199")
+    assert value is not None
+    assert ValueScanner([value], DateReader(())).find("mrn 5550100199x12") == set()

@@ -1,11 +1,13 @@
 """The value behind a wording, and days in every form that English text writes."""
 
 import pytest
-from support.cases import read_cases
+from support.cases import read_cases, read_rows
 
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import find_dates, read_written_date
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, kind_of, name_parts, normalize, readings
+
+ROWS = read_rows("pii/rows.txt")
 
 CASES = read_cases("pii/value_cases.txt")
 
@@ -39,15 +41,7 @@ def test_a_category_that_the_taxonomy_lacks_is_refused():
         normalize("shoe_size", "42")
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        *("03/14/2024", "3/14/24", "3-14-24", "03-14-2024", "03.14.2024", "14.03.2024", "03 / 14 / 2024", "2024-03-14"),
-        *("2024/03/14", "20240314", "14 March 2024", "14th of March, 2024", "14-Mar-2024", "14MAR2024"),
-        *("Mar 14th, 2024",),
-        *("March 14 2024", "march 14, 2024", "Mar. 14, '24", "March fourteenth, 2024", "the 14th day of March 2024"),
-    ],
-)
+@pytest.mark.parametrize("written", ROWS["one day is read in every form"])
 def test_one_day_is_read_in_every_form(written):
     (found,) = find_dates(f"seen {written}.")
     assert found.readings[0] == "2024-03-14"
@@ -58,14 +52,7 @@ def test_a_date_that_can_be_read_twice_says_so(written, days):
     assert read_written_date(written) == tuple((days or "").split())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("BP 120/80", "grade 3/6 murmur", "strength 5/5", "pain 7/10", "1/2 tablet", "may 10 mg be given", "v1.2.10"),
-        *("SSN 555-12-0345", "phone 617-555-0142", "decreased 12 units", "the second may follow", "on 1/2 tablet"),
-        *("in 2003", "ratio 1:100", "24/7", "marked 5 times", "123456789012", "A20240314B", "ICD I48.0", "margin 2019"),
-    ],
-)
+@pytest.mark.parametrize("text", ROWS["other numbers are no dates"])
 def test_other_numbers_are_no_dates(text):
     assert find_dates(text) == []
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.audit.pii.benchmark.generator import grammar as module
 from clinaudit.audit.pii.benchmark.generator.grammar import (
@@ -18,6 +19,8 @@ from clinaudit.audit.pii.benchmark.generator.grammar import (
     vocabulary,
 )
 from clinaudit.audit.pii.benchmark.sample import Domain, occurrences
+
+ROWS = read_rows("pii/rows.txt")
 
 PARTS: tuple[Part, ...] = ("scored", "training")
 DOMAINS: tuple[Domain, ...] = ("general", "clinical")
@@ -58,17 +61,7 @@ def words_of(template: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", re.sub(r"\{\w+\}", " ", template).casefold()))
 
 
-@pytest.mark.parametrize(
-    ("template", "part"),
-    [
-        ("{my} SSN is {x}", "scored"),
-        ("{my}  ssn is {x}!", "scored"),
-        ("my name is {per}", "scored"),
-        ("I go by {per}", "training"),
-        ("{I} {am} aged {x}", "training"),
-        ("{I} {was} aged {x}", "scored"),
-    ],
-)
+@pytest.mark.parametrize(("template", "part"), ROWS["a template stays in its part"])
 def test_a_template_stays_in_its_part(template: str, part: Part) -> None:
     """Written down when the split was made: another hash would give other samples of every seed."""
     assert part_of(template) == part

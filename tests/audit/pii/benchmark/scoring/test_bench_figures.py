@@ -6,13 +6,11 @@ import pytest
 from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample, find_occurrences, mask_texts
-from clinaudit.audit.pii.benchmark.scoring.figures import (
+from clinaudit.audit.pii.benchmark.scoring import (
     NO_UTILITY,
     UNUSABLE,
     Utilities,
-    balance_score,
     bench_items,
-    count_sample,
     describe_samples,
     figures_of,
     privacy_score,
@@ -73,7 +71,7 @@ def test_a_domain_of_one_subset_has_no_figures_of_it_beside_those_of_all() -> No
 
 
 def test_statistics_count_each_subjects_texts_once() -> None:
-    everything, single, multi = describe_samples(map(count_sample, SAMPLES))
+    everything, single, multi = describe_samples(SAMPLES)
     assert (everything.subset, single.subset, multi.subset) == ("all", "single", "multi")
     assert (everything.samples, everything.subjects, everything.entities) == (2, 1.5, 3.5)
     assert everything.types == {"PER": 3, "CODE": 0, "LOC": 2, "ORG": 0, "DEM": 2, "DATETIME": 0, "QUANTITY": 0}
@@ -143,9 +141,10 @@ def test_a_text_without_entities_has_no_privacy_score_and_a_look_alike_is_left_a
     assert privacy_score(["Ann"], "Ann.", "\uff21nn.") == 0
 
 
-def test_balance() -> None:
-    # The rows of the paper's Table 8.
-    assert [round(balance_score(p, u), 2) for p, u in ((0, 1), (1, 0.52), (0.83, 0.89))] == [0.5, 0.76, 0.86]
+def test_balance_is_the_mean_of_privacy_and_utility() -> None:
+    # A row of the paper's Table 8.
+    found = figures([FIRST], GOOD[:1], utilities={(FIRST.domain, "all"): [0.52]})
+    assert found[GOLD_MASKS, "masking", "masking", "all", "balance"].value == pytest.approx(0.76)
 
 
 @pytest.mark.parametrize(

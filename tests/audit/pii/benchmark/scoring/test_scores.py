@@ -9,12 +9,13 @@ from nervaluate.evaluator import Evaluator
 from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample
-from clinaudit.audit.pii.benchmark.scoring.figures import figures_of, mean_over_samples
-from clinaudit.audit.pii.benchmark.scoring.scores import (
+from clinaudit.audit.pii.benchmark.scoring import (
     ANSWERS,
     NO_ANSWER,
     TaskScores,
+    figures_of,
     gold_of,
+    mean_over_samples,
     measure_answer,
     score_detection,
     score_predictions,
