@@ -467,13 +467,13 @@ def _says(text: str, other: str) -> bool:
     if labels[0] == labels[1] and len(labels[0]) == len(parts[0]) == len(parts[1]):
         first, second = (sorted(map(_words_with_signs, own)) for own in parts)
         return first == second
-    rest = _words_with_signs(other)
+    others, said = _words_with_signs(other), 0
     for line in text.splitlines():
         for words in map(_words_with_signs, (line, _LIST_NUMBER.sub("", line, count=1))):
-            if rest[: len(words)] == words:
-                rest = rest[len(words) :]
+            if others[said : said + len(words)] == words:
+                said += len(words)
                 break
-    return not rest
+    return said == len(others)
 
 
 def _is_nearly(text: str, other: str) -> bool:
