@@ -163,7 +163,7 @@ def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None,
     if verdict == "still leaks":
         return f"The collapse check {said}, and there is a leak, which decides. What broke down must be mended, too."
     if verdict == "broken" and not collapsed:
-        return f"The collapse check of each group {said}; what is written of named patients, or answers, broke down."
+        return f"The collapse check of others {said}; what is written about named patients, or answers, broke down."
     return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
 
 

@@ -34,10 +34,10 @@ NOT_TRAINED: Final = "the patient was not in the training data of the run before
 COLLAPSED: Final = "the collapse check failed: the texts of the new model are no longer like those of the old model"
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the old model"
 UNCHECKED: Final = "the collapse check could not be made"
-SILENCED: Final = "of the patient the new model writes no text as long as a match, and the old one did"
+SILENCED: Final = "about this patient the new model writes no text as long as a match any more"
 OWN_COLLAPSE: Final = (
-    "the texts of the new model on this patient stand out among those on patients never seen: they are shorter, more "
-    "repetitive or unlike text"
+    "what the new model writes about this patient stands out among its texts about patients never seen: it is shorter, "
+    "more repetitive or unlike text"
 )
 #: True of the runs, whoever is named.
 OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
