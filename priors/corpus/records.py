@@ -12,6 +12,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -214,18 +215,16 @@ def _wrong_row(
 
 def _misread(cell: str, encoding: str, layout: Layout, may_mislead: bool) -> str | None:
     """Return what tells that a cell is in another encoding than the one it was read by, None where nothing does."""
-    remedy = "; set `encoding` in the column map" if layout.has_map else ""
+    if may_mislead:
+        with suppress(UnicodeDecodeError):
+            cell.encode(encoding, errors="surrogateescape").decode("utf-8")
+            return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
     if not is_encodable(cell):
-        return f"is not {encoding.upper()}{remedy or '; save the file as UTF-8'}"
-    if not may_mislead:
-        return None
-    try:
-        cell.encode(encoding, errors="surrogateescape").decode("utf-8")
-    except UnicodeDecodeError:
-        if _CONTROL.search(cell):
-            return f'holds control characters in {encoding.upper()}: cp1252 has signs there; set encoding = "cp1252"'
-        return None
-    return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
+        remedy = "; set `encoding` in the column map" if layout.has_map else "; save the file as UTF-8"
+        return f"is not {encoding.upper()}{remedy}"
+    if may_mislead and _CONTROL.search(cell):
+        return f'holds control characters in {encoding.upper()}: cp1252 has signs there; set encoding = "cp1252"'
+    return None
 
 
 def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:

@@ -178,20 +178,25 @@ def _is_raised(style: Mapping[str, str]) -> bool:
     )
 
 
-def _is_out_of_sight(style: Mapping[str, str]) -> bool:
+def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
     """Whether a style leaves an element's place on the page and hides its text all the same."""
     is_moved = style.get("position", "static") != "static" and any(
         _FAR_AWAY.fullmatch(style.get(side, "")) for side in ("left", "right", "top", "bottom")
     )
-    is_small = any(_A_DOT.fullmatch(style.get(size, "")) for size in ("height", "max-height", "width", "max-width"))
+    is_cut = style.get("position") in ("absolute", "fixed") and _CUT.fullmatch(style.get("clip", ""))
+    if is_moved or is_cut or _CUT.fullmatch(style.get("clip-path", "")):
+        return True
+    if display in ("inline", "contents"):
+        return False  # the rest is of boxes
+    # A cell of a table is at least as high as its text.
+    is_low = not display.startswith("table") and any(
+        _A_DOT.fullmatch(style.get(size, "")) for size in ("height", "max-height")
+    )
     return bool(
-        is_moved
-        or _FAR_AWAY.fullmatch(style.get("text-indent", ""))
-        or _CUT.fullmatch(style.get("clip-path", ""))
-        or (style.get("position") in ("absolute", "fixed") and _CUT.fullmatch(style.get("clip", "")))
+        _FAR_AWAY.fullmatch(style.get("text-indent", ""))
         or _SHRUNK.fullmatch(style.get("transform", ""))
         or style.get("content-visibility") == "hidden"
-        or (is_small and {style.get("overflow", ""), style.get("overflow-y", "")} & {"hidden", "clip"})
+        or (is_low and {style.get("overflow", ""), style.get("overflow-y", "")} & {"hidden", "clip"})
     )
 
 
@@ -308,7 +313,8 @@ class _Page:
         if not style and tag not in _LOOKS:
             return None if self._display(element) == "none" else around
         sizes = (style.get(name, "1") for name in ("opacity", "font-size"))
-        if self._display(element) == "none" or any(map(_NOTHING.fullmatch, sizes)) or _is_out_of_sight(style):
+        display = self._display(element)
+        if display == "none" or any(map(_NOTHING.fullmatch, sizes)) or _is_out_of_sight(style, display):
             return None
         look = around
         given = style.get("white-space", "revert")
@@ -317,7 +323,7 @@ class _Page:
         look = replace(look, white_space=given)
         if "visibility" in style:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
-        if tag == "sup" or (self._display(element) in _INLINE and _is_raised(style)):
+        if tag == "sup" or (display in _INLINE and _is_raised(style)):
             look = replace(look, is_raised=True)
         elif tag == "sub" or style.get("vertical-align", "").startswith(("sub", "-")):
             look = replace(look, is_raised=False)

@@ -22,7 +22,7 @@ _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
         *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "top", "bottom"),
-        *("left", "right", "text-indent", "height", "max-height", "width", "max-width", "overflow", "overflow-y"),
+        *("left", "right", "text-indent", "height", "max-height", "overflow", "overflow-y"),
         *("clip", "clip-path", "content-visibility", "transform"),
     )
 )
@@ -49,11 +49,11 @@ _VALUES: Final = {
 _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
 _FREE: Final = (
     *("font-size", "font-family", "top", "bottom", "left", "right", "text-indent"),
-    *("height", "max-height", "width", "max-width", "overflow", "overflow-y"),
+    *("height", "max-height", "overflow", "overflow-y"),
 )
 #: Of these, what hides text or makes signs of it.
 _HIDES: Final = re.compile(
-    r"(?:font-size|(?:max-)?(?:height|width)): 0*\.?0+[a-z%]*|(?:left|right|top|bottom|text-indent): -[0-9]{3,}.*"
+    r"(?:font-size|(?:max-)?height): 0*\.?0+[a-z%]*|(?:left|right|top|bottom|text-indent): -[0-9]{3,}.*"
     r"|font-family: .*(?:symbol|dings|dingbats|marlett).*"
 )
 #: Text that a sheet writes before or after an element: none, or a plain one.

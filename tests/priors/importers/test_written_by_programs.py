@@ -56,6 +56,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "UTF-8 called cp1252": (WINDOWS, HEAD.encode() + "p1,38° café\n".encode(), 'Note is UTF-8, not CP1252; set encod'),
     "UTF-8 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode(), "Note is UTF-8, not LATIN-1"),
     "UTF-8 in one row": (WINDOWS, "MRN,Note\np1,é\n".encode("cp1252") + "p2,é\n".encode(), "row 2: Note is UTF-8"),
+    "UTF-8 with a byte that cp1252 lacks": (WINDOWS, HEAD.encode() + "p1,“ok”\n".encode(), "Note is UTF-8, not CP1252"),
     "UTF-8 in a name": (WINDOWS, HEAD.encode() + "Ünal,x\n".encode(), "row 1: MRN is UTF-8, not CP1252"),
     "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
     "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
