@@ -28,7 +28,7 @@ def measured_rows(
     """Return the rows of every table that the stage makes."""
     frame = generations if isinstance(generations, pl.DataFrame) else generation_frame(generations)
     found = measure_memorization(
-        frame.clone(), notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True), runner=runner
+        frame, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True), runner=runner
     )
     return {name: table.to_dicts() for name, table in found.items()}
 

@@ -333,8 +333,8 @@ def measure_memorization(
 ) -> dict[str, pl.DataFrame]:
     """Return the evidence tables of what generations repeat of notes, in n-grams of `match_tokens` tokens.
 
-    `generated` is the table `generations`, out of which its token ids are taken once nobody needs them: half of it.
-    `seed` draws the pools of chance. Without a `runner` the work is done in processes of this machine.
+    `generated` is the table `generations`. `seed` draws the pools of chance. Without a `runner` the work is done in
+    processes of this machine.
     """
     ordered, found = match_generations(generated, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     pieces, asked = find_sole_pieces(
@@ -346,9 +346,6 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
-    of_answers = find_what_says_something(ordered), count_tokens(pieces, asked)
-    ordered = ordered.drop("prompt", "text", "token_ids")
-    generated.drop_in_place("token_ids")
     never_seen = ordered.filter(pl.col("arm") != "train")["generation_id"].implode()
     regions, near = _count_holders(found["regions"], found["near_texts"], never_seen, notes, progress, runner)
     labels = _label(found.pop("labels"), found.pop("covers"), regions)
@@ -356,9 +353,11 @@ def measure_memorization(
     near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
-        ordered.join(found["generations"], **_IN_ORDER)
-        .join(of_answers[0], **_IN_ORDER)
-        .join(of_answers[1], **_IN_ORDER)
+        # A join copies all columns: texts and ids stay out.
+        ordered.drop("prompt", "text", "token_ids")
+        .join(found["generations"], **_IN_ORDER)
+        .join(find_what_says_something(ordered), **_IN_ORDER)
+        .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
         .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0).cast(pl.Int64))
