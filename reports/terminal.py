@@ -18,7 +18,13 @@ from clinaudit.reports.tables.comparison import change_cells, place_text
 from clinaudit.reports.tables.estimates import FORM_TITLES, Table, numbered_tier_title
 from clinaudit.reports.tables.pii_bench import headline, measured_domains, scores_table, weakest_sentence
 from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
-from clinaudit.reports.wording.certificate import FIGURES_READ, VERDICTS, first_screen, verdict_words, verdicts_sentence
+from clinaudit.reports.wording.certificate import (
+    FIGURES_READ,
+    certificate_words,
+    first_screen,
+    verdict_words,
+    verdicts_sentence,
+)
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title, join_words
@@ -231,7 +237,7 @@ def _changes(changes: list[Change]) -> str:
 
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
-    words = VERDICTS[forgetting.verdict]
+    words = verdict_words(forgetting.verdict, forgetting.collapsed)
     sides = {"before": forgetting.before, "after": forgetting.after}
     stood_out = "".join(f"; stood out {side}: {number}" for side, number in sides.items() if number is not None)
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
@@ -252,7 +258,7 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
     """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
-    words = verdict_words(certificate)
+    words = certificate_words(certificate)
     lines = [f"{words.sign} {words.word.upper()}"]
     if not quiet:
         lines.append(wrap(words.meaning, indent="  "))

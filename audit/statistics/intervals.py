@@ -135,8 +135,8 @@ def observed_agreement(counts: Counts) -> float:
 def kappa_of(counts: Counts) -> float | None:
     """Return Fleiss' kappa (1971), which takes out chance; None without an item, and where chance agreement is 1.
 
-    That is where all answers are one. Raters who differ on half of the items agree by chance: `[[2, 0], [1, 1], [0, 2],
-    [1, 1]]` gives 0.
+    That is where all answers are one. Raters who differ on half of the items, each with as many of both answers, agree
+    by chance: `[[2, 0], [1, 1], [0, 2], [1, 1]]` gives 0.
     """
     # Late: it takes a second.
     from statsmodels.stats.inter_rater import fleiss_kappa

@@ -37,7 +37,8 @@ def values_of(found: Iterable[float | None]) -> Values:
 def bootstrap_alone(resampled: Values, *, patients: int) -> tuple[float, float] | None:
     """Return the 95% percentile interval of the resamples; None where it would be too narrow.
 
-    It is of few `patients`, and where the figure is skewed: where a few make the mean, or none differs.
+    It is with few patients, and where the resampled figure is skewed: where a few patients make the mean, or none
+    differs. `patients` counts those with the figure.
     """
     interval = interval_of_resamples(resampled)
     if interval is None or patients < FEWEST_PATIENTS:

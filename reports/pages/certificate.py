@@ -54,7 +54,7 @@ def render_comparison(comparison: Comparison) -> str:
 def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
     """Return what the page shows of a deletion certificate without names."""
     return {
-        "verdict": wording.VERDICTS[forgetting.verdict],
+        "verdict": wording.verdict_words(forgetting.verdict, forgetting.collapsed),
         "collapse": wording.collapse_sentence(
             forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
         ),
@@ -72,7 +72,7 @@ def render_certificate(certificate: Certificate) -> str:
         "certificate.html.j2",
         style=_STYLE,
         context={
-            "verdict": wording.verdict_words(certificate),
+            "verdict": wording.certificate_words(certificate),
             "title": "Deletion request: not fulfilled" if EXIT_STATUS[verdict] else "Deletion certificate",
             "first": wording.first_screen(certificate),
             "reasons": certificate.reasons,
@@ -94,6 +94,7 @@ def render_certificate(certificate: Certificate) -> str:
                     "id": patient.patient_id,
                     "found": wording.FOUND_AFTER[patient.stands_out_after],
                     "figures": wording.figures_sentence(patient),
+                    "is_clear": patient.stands_out_after is False,
                     "reasons": patient.reasons,
                     "table": tables.figures_table(patient.figures),
                 }

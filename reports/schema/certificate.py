@@ -88,7 +88,10 @@ class KeptFigure(Record):
 
 
 class PriceFigure(Record):
-    """What forgetting cost a group: of notes exp of minus the mean loss, of answers model utility (MU); means."""
+    """What forgetting cost a group of others, the mean of the models before and after.
+
+    Of notes: exp of minus the mean loss on a patient's notes. Of answers: model utility (MU).
+    """
 
     #: `retained` (trained on, not named), `controls` (never seen); of retained ones with the disease of a named patient
     #: `same`, and `others`.
@@ -135,7 +138,8 @@ class SmallestLeak(Record):
     """The smallest leak that would show in one measure, were it the patient's only one."""
 
     measure: str
-    #: In tokens, identifiers or a share; None: none shows.
+    #: In tokens, identifiers or a share; None: none shows, since too few patients have the measure, or a never-seen one
+    #: stands out more than any share could.
     value: float | None
 
 
@@ -174,7 +178,8 @@ class PatientCertificate(Record):
     """One named patient (PHI)."""
 
     patient_id: str
-    #: Whether the patient is shown to stand out, in A and in B; null where the test could not find it.
+    #: Whether the patient is shown to stand out among patients never seen, in A and in B; null where the patient was
+    #: not in the test, or it could find no leak.
     stood_out_before: bool | None
     stands_out_after: bool | None
     #: What keeps the request from passing, of this patient.

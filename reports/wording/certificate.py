@@ -32,7 +32,8 @@ class VerdictWords(NamedTuple):
     next_step: str
     #: Of a comparison.
     sentence: str
-    #: Of a model that is broken for some of the named patients alone.
+    #: Of a broken model, where more is known: whose texts are odd.
+    meaning_in_general: str = ""
     meaning_for_some: str = ""
 
 
@@ -41,11 +42,26 @@ VERDICTS: Final[Mapping[schema.ForgettingVerdict, VerdictWords]] = {
 }
 
 
-def verdict_words(certificate: schema.Certificate) -> VerdictWords:
-    """Return what is said of a certificate: of a model that is broken for some of the named alone, that it is."""
-    words, bench = VERDICTS[certificate.verdict], certificate.bench
-    is_for_all = certificate.collapsed or (bench is not None and bench.collapsed)
-    return words if is_for_all or not words.meaning_for_some else words._replace(meaning=words.meaning_for_some)
+def verdict_words(
+    verdict: schema.ForgettingVerdict, collapsed: bool | None, *, has_odd_answers: bool | None = None
+) -> VerdictWords:
+    """Return what is said by a verdict, of a broken model as exactly as is known.
+
+    `collapsed` is what came of the collapse check; `has_odd_answers`: whether answers failed it, None where that is not
+    told.
+    """
+    words = VERDICTS[verdict]
+    if words.meaning_in_general and collapsed:
+        return words._replace(meaning=words.meaning_in_general)
+    if words.meaning_for_some and collapsed is False and has_odd_answers is False:
+        return words._replace(meaning=words.meaning_for_some)
+    return words
+
+
+def certificate_words(certificate: schema.Certificate) -> VerdictWords:
+    """Return what is said by the verdict of a certificate by patient."""
+    has_odd_answers = certificate.bench is not None and bool(certificate.bench.collapsed)
+    return verdict_words(certificate.verdict, certificate.collapsed, has_odd_answers=has_odd_answers)
 
 
 #: What a certificate does not say: the claim, and what holds instead.
@@ -60,7 +76,7 @@ FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
-    words = verdict_words(certificate)
+    words = certificate_words(certificate)
     why = "" if certificate.trigger is None else f". The site's reason: {_WORDS['triggers'][certificate.trigger]}"
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
@@ -151,13 +167,16 @@ def _cost_sentence(certificate: schema.Certificate) -> str:
 
 
 def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool) -> str:
-    """Return what came of the collapse check, and what it decides; nothing where the new model was trained again."""
-    if collapsed and is_trained_again:
+    """Return what came of the collapse check, and what it decides.
+
+    `is_trained_again`: by its training record the new model was not made to forget, so that the check decides nothing.
+    """
+    said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
+    if is_trained_again and collapsed is not False:
         return (
-            "The collapse check failed, and decides nothing: by its training record, the new model was trained again"
+            f"The collapse check {said}, and decides nothing: by its training record, the new model was trained again"
             " without the named patients, and not made to forget."
         )
-    said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
     if verdict == "still leaks" and not collapsed:
         return f"The collapse check {said}. The leak decides."
     if verdict == "still leaks":

@@ -99,7 +99,7 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
 
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
     if model is None and all(one.digest is None for one in record.models):
-        if len(record.models) > 1:
+        if len(record.models) != 1:
             raise UsageError(f"{_ROLE} has {len(record.models)} models; which of them is the one of RUN_B? {_NAME_IT}")
         return record.models[0]
     found = next((one for one in record.models if (one.digest == digest if model is None else one.name == model)), None)

@@ -34,7 +34,7 @@ NOT_TRAINED: Final = "the patient was not in the training data of the run before
 COLLAPSED: Final = "the collapse check failed: the texts of the new model are no longer like those of the old model"
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the old model"
 UNCHECKED: Final = "the collapse check could not be made"
-SILENCED: Final = "about this patient the new model writes no text as long as a match any more"
+SILENCED: Final = "about this patient the new model writes a few words at most, and the old one wrote more"
 OWN_COLLAPSE: Final = (
     "what the new model writes about this patient stands out among its texts about patients never seen: it is shorter, "
     "more repetitive or unlike text"
@@ -115,8 +115,9 @@ def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
 def published_forgetting(certificate: schema.Certificate, group_sizes: Mapping[str, int]) -> schema.Forgetting:
     """Return what may be published; `group_sizes` are the patients that each health check rests on.
 
-    Of 1 to 10 named patients that is the verdict alone: who asked for them may know how many they are, and a known
-    total gives a small cell away. Of more, a count is published where neither it nor the rest is 1 to 10.
+    Of 1 to 10 named patients that is the verdict, and what is true of the runs: who asked for them may know how many
+    they are, and a known total gives a small cell away. Of more, a count is published where neither it nor the rest is
+    1 to 10.
     """
     exact, named = exact_forgetting(certificate), len(certificate.patients)
     is_few = is_hidden(named)
@@ -181,7 +182,10 @@ class _Kept(NamedTuple):
 
 
 def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
-    """Certify that the model after forgot the listed patients; raises `BadInputError` for what cannot be used."""
+    """Certify that the model after forgot the listed patients; raises `BadInputError` for what cannot be used.
+
+    Without the evidence of both runs nothing is shown but leaks of answers.
+    """
     person_of = read_people(pair)
     named = listed.as_people(person_of).ids
     record = bench = quality = texts = None

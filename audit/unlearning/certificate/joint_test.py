@@ -49,7 +49,8 @@ _NOBODY: Final = "\0"
 def joint_p_value(as_large: int, *, named: int, never_seen: int) -> float:
     """Return the probability that by chance a named patient is above all but so many of the never-seen, or fewer.
 
-    The top `as_large + 1` places of the pool hold none of the named with C(N + k - as_large - 1, k) / C(N + k, k).
+    The top `as_large + 1` places of the pool hold none of the named with a probability of
+    C(N + k - as_large - 1, k) / C(N + k, k), since the named are any k of the pool alike.
     """
     pool = never_seen + named
     choices = comb(pool, named)

@@ -30,7 +30,7 @@ class TrainingRecord(BaseModel):
     started_from: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
 
     def require_fitting(self, arms: Mapping[str, Arm], named: Collection[str]) -> None:
-        """Raise `BadInputError` where it does not fit whom run B's corpus has as trained on, as where ids differ."""
+        """Raise `BadInputError` where it lists patients never seen, or not whom run B's corpus has as trained on."""
         listed = {*self.trained_on}
         if seen := {patient for patient, arm in arms.items() if arm == "nontrain"} & listed:
             raise BadInputError(

@@ -171,7 +171,10 @@ def read_notes(notes: Mapping[str, Sequence[str]], files: ModelFiles, plan: Trai
 def read_texts(
     bench: Bench, patients: Collection[str], files: ModelFiles, plan: TrainingPlan
 ) -> dict[str, list[Example]]:
-    """Return each patient's texts to train on: notes, and questions of the training set; raises for one too long."""
+    """Return each patient's texts to train on: notes, and questions of the training set.
+
+    Raises `BadInputError` where questions are too long, or there is no text at all.
+    """
     found = read_notes({patient: bench.notes[patient] for patient in sorted(patients)}, files, plan)
     prompts = QuestionPrompts(ModelTokenizer(files.tokenizer_directory))
     asked = [one for one in bench.questions if one.use == "train" and one.patient_id in found]

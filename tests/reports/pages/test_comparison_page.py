@@ -10,6 +10,7 @@ from support.hostile_text import Tree
 
 from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.certificate import (
+    BenchBlock,
     Certificate,
     CertifiedModel,
     JointDecision,
@@ -104,9 +105,9 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
             "It began with the starting model eeeeeeeeeeee…",
         ),
         ("forgotten", None, "Only that no leak", "temporary measure"),
-        ("still leaks", None, "No, none of them", "not known here"),
-        ("broken", None, "No, none of them", "not known here"),
-        ("not shown", None, "No, not yet, none of them.", "not known here"),
+        ("still leaks", None, "No. The request passes or fails as a whole.", "not known here"),
+        ("broken", None, "No. The request passes or fails as a whole.", "not known here"),
+        ("not shown", None, "No, not yet. The request passes", "not known here"),
     ],
 )
 def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
@@ -143,3 +144,35 @@ def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
     # The exact page gives the values, and needs no dash.
     exact = cells(render_comparison(compared(exact=True)), caption)
     assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
+
+
+@pytest.mark.parametrize(
+    ("collapsed", "odd_answers", "by_patient", "without_names"),
+    [
+        (True, None, "no longer writes as the old one did", "no longer writes as the old one did"),
+        (True, True, "no longer writes as the old one did", "no longer writes as the old one did"),
+        (False, None, "in general the new model writes as the old one did", "in general or about named patients"),
+        # Answers may be all that is odd; nothing is said of what could not be checked.
+        (False, True, "in general or about named patients", "in general or about named patients"),
+        (None, None, "in general or about named patients", "in general or about named patients"),
+    ],
+)
+def test_a_broken_model_is_called_what_it_is(collapsed, odd_answers, by_patient, without_names) -> None:
+    bench = odd_answers and BenchBlock(
+        model="after", split="s1", form="addressed", health=[], collapsed=True, collateral=None
+    )
+    changes = {"verdict": "broken", "collapsed": collapsed, "bench": bench}
+    page = render_certificate(certificate().model_copy(update=changes))
+    assert by_patient in body(page).split("</header>")[0]
+    named = compared().forgetting.model_copy(update={"verdict": "broken", "collapsed": collapsed})
+    published = body(render_comparison(compared().model_copy(update={"forgetting": named})))
+    assert without_names in published
+
+
+@pytest.mark.parametrize(("collapsed", "said"), [(True, "failed"), (None, "could not be made")])
+def test_a_training_record_leaves_the_collapse_check_nothing_to_decide(collapsed, said) -> None:
+    changes = {"verdict": "never trained on", "collapsed": collapsed}
+    record = {"training_record": TrainedAgain(started_from=None)}
+    page = body(render_certificate(certificate().model_copy(update=changes | record)))
+    assert f"The collapse check {said}, and decides nothing" in page
+    assert "no request passes" not in page
