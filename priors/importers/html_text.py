@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.rtf_text import is_symbol_font, raised, shown_signs
-from clinaudit.priors.importers.style_sheets import Styles, computed_styles
+from clinaudit.priors.importers.style_sheets import HIDES, Styles, computed_styles
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -57,12 +57,6 @@ _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
-_NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
-#: Where text is for screen readers alone, or a preview: out of the window, cut to nothing, or as large as a dot.
-_FAR_AWAY: Final = re.compile(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|p[tc]|r?em|ex|v[wh]|%)")
-_CUT: Final = re.compile(r"rect\((?:\s*[01]?(?:px)?[\s,]*){4}\)|inset\(\s*(?:50|100)%.*|(?:circle|ellipse)\(\s*0.*")
-_SHRUNK: Final = re.compile(r".*(?:scale[xy]?\(\s*0\s*[,)]|translate[xy]?\([^)]*-[0-9]{3,}).*")
-_A_DOT: Final = re.compile(r"(?:0*\.?0+[a-z%]*|1px)")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
@@ -159,6 +153,8 @@ class _Look:
 
     white_space: str = "normal"
     is_visible: bool = True
+    #: Of letters without a size.
+    is_tiny: bool = False
     is_raised: bool = False
     #: The font where it is one of signs.
     symbol_font: str = ""
@@ -179,24 +175,23 @@ def _is_raised(style: Mapping[str, str]) -> bool:
 
 
 def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
-    """Whether a style leaves an element's place on the page and hides its text all the same."""
-    is_moved = style.get("position", "static") != "static" and any(
-        _FAR_AWAY.fullmatch(style.get(side, "")) for side in ("left", "right", "top", "bottom")
-    )
-    is_cut = style.get("position") in ("absolute", "fixed") and _CUT.fullmatch(style.get("clip", ""))
-    if is_moved or is_cut or _CUT.fullmatch(style.get("clip-path", "")):
+    """Whether a style hides an element's text though it is laid out: for screen readers alone, or a preview."""
+
+    def hides(*names: str) -> bool:
+        return any(HIDES[name].fullmatch(style.get(name, "")) for name in names)
+
+    position = style.get("position", "static")
+    if hides("opacity", "clip-path") or (position in ("absolute", "fixed") and hides("clip")):
+        return True
+    if position in ("absolute", "fixed", "relative") and hides("left", "top"):
         return True
     if display in ("inline", "contents"):
         return False  # the rest is of boxes
+    overflow = {word for name, value in style.items() if name.startswith("overflow") for word in value.split()}
     # A cell of a table is at least as high as its text.
-    is_low = not display.startswith("table") and any(
-        _A_DOT.fullmatch(style.get(size, "")) for size in ("height", "max-height")
-    )
-    return bool(
-        _FAR_AWAY.fullmatch(style.get("text-indent", ""))
-        or _SHRUNK.fullmatch(style.get("transform", ""))
-        or style.get("content-visibility") == "hidden"
-        or (is_low and {style.get("overflow", ""), style.get("overflow-y", "")} & {"hidden", "clip"})
+    is_low = not display.startswith("table") and hides("height", "max-height")
+    return hides("text-indent", "transform", "scale", "content-visibility") or (
+        is_low and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
     )
 
 
@@ -312,11 +307,13 @@ class _Page:
         style, tag = self._styles.get(element, {}), element.tag
         if not style and tag not in _LOOKS:
             return None if self._display(element) == "none" else around
-        sizes = (style.get(name, "1") for name in ("opacity", "font-size"))
         display = self._display(element)
-        if display == "none" or any(map(_NOTHING.fullmatch, sizes)) or _is_out_of_sight(style, display):
+        if display == "none" or _is_out_of_sight(style, display):
             return None
         look = around
+        if size := style.get("font-size"):  # what stands within may be larger again, but for a share of nothing
+            is_share = look.is_tiny and size.endswith(("em", "%")) and not size.endswith("rem")
+            look = replace(look, is_tiny=is_share or HIDES["font-size"].fullmatch(size) is not None)
         given = style.get("white-space", "revert")
         if given.startswith("revert"):  # as without a sheet
             given = _WHITE_SPACE.get(tag, look.white_space)
@@ -340,7 +337,7 @@ class _Page:
 
     def _add(self, text: str, look: _Look) -> None:
         """Add text of an element, with its blanks as its style has them."""
-        if not text or not look.is_visible:
+        if not text or not look.is_visible or look.is_tiny:
             return
         text = text.replace("\r\n", "\n").replace("\r", " ")  # written as &#13;
         if look.symbol_font:
@@ -418,7 +415,7 @@ class _Page:
 
     def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> _Cells:
         """Return text that stands in a table outside of its cells."""
-        shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible else ""
+        shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible and not look.is_tiny else ""
         return [(beside, shown)] if shown else []
 
     def _text_of(self, cell: "HtmlElement", look: _Look) -> str:

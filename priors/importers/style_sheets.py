@@ -21,9 +21,9 @@ Styles = Mapping["HtmlElement", Mapping[str, str]]
 _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
-        *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "top", "bottom"),
-        *("left", "right", "text-indent", "height", "max-height", "overflow", "overflow-y"),
-        *("clip", "clip-path", "content-visibility", "transform"),
+        *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "bottom"),
+        *("top", "left", "text-indent", "height", "max-height", "overflow", "overflow-y", "overflow-x"),
+        *("clip", "clip-path", "content-visibility", "transform", "scale"),
     )
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
@@ -47,15 +47,29 @@ _VALUES: Final = {
 }
 #: Values that stand elsewhere: a refused note is better than one that shows what it should not.
 _ELSEWHERE: Final = re.compile(r"\b(?:var|env|attr)\(")
-_FREE: Final = (
-    *("font-size", "font-family", "top", "bottom", "left", "right", "text-indent"),
-    *("height", "max-height", "overflow", "overflow-y"),
+#: Beyond every window: a hanging indent of Word has three figures.
+_FAR_AWAY: Final = re.compile(
+    r"-(?:[0-9]{4,}|999)(?:\.[0-9]+)?(?:px|p[tc]|[cm]m|in|%)|-[0-9]{3,}(?:\.[0-9]+)?(?:r?em|ex|ch|v[wh])"
 )
-#: Of these, what hides text or makes signs of it.
-_HIDES: Final = re.compile(
-    r"(?:font-size|(?:max-)?height): 0*\.?0+[a-z%]*|(?:left|right|top|bottom|text-indent): -[0-9]{3,}.*"
-    r"|font-family: .*(?:symbol|dings|dingbats|marlett).*"
+_NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
+_A_DOT: Final = re.compile(r"0*\.?0+[a-z%]*|1px")
+_CUT: Final = re.compile(
+    r"rect\(\s*+[01]?(?:px)?(?:[\s,]++[01]?(?:px)?){3}\s*+\)|inset\(\s*(?:50|100)%.*|(?:circle|ellipse)\(\s*0.*"
 )
+#: By property: the values that hide text, where the property is one of the element that has it.
+HIDES: Final[Mapping[str, re.Pattern[str]]] = {
+    **dict.fromkeys(("opacity", "font-size"), _NOTHING),
+    **dict.fromkeys(("height", "max-height"), _A_DOT),
+    **dict.fromkeys(("left", "top", "text-indent"), _FAR_AWAY),
+    **dict.fromkeys(("clip", "clip-path"), _CUT),
+    "transform": re.compile(r".*(?:scale[xy]?\((?:[^)]*,)?\s*0\s*[,)]|translate(?:[xy]|3d)?\([^)]*-[0-9]{4,}).*"),
+    "scale": re.compile(r"0(?: .*)?|\S+ 0"),
+    "content-visibility": re.compile("hidden"),
+}
+#: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
+_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "overflow", "overflow-x", "overflow-y")
+_NEVER: Final = re.compile(r"(?!)")
+_FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: Text that a sheet writes before or after an element: none, or a plain one.
 _GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
@@ -120,13 +134,11 @@ def computed_styles(tree: "HtmlElement") -> Styles:
             elements = tree.xpath(path[0])
         except (lxml.etree.XPathError, ValueError):  # names and values that XML does not have
             raise RecordError(_NOT_READ.format("selector")) from None
-        if exact is None:
+        if exact is None or applies is None:
             if elements and any(_decides(*one) for _, part in said for one in part.items()):
-                raise RecordError(_NOT_READ.format("selector"))
+                raise RecordError(_NOT_READ.format("selector" if exact is None else "condition"))
             doubted |= {(element, place) for element in elements for _, part in said for place in part}
             continue
-        if applies is None and elements:
-            raise RecordError(_NOT_READ.format("condition"))
         if elements:
             _check_values(said)
         found += [((urgent, path[1]), elements, part) for urgent, part in said]
@@ -238,7 +250,9 @@ def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
 
 def _decides(name: str, value: str) -> bool:
     """Whether a property may change what text is shown, or how: a size does where it is nothing."""
-    return bool(_HIDES.fullmatch(f"{name}: {value}") if name in _FREE else value.strip())
+    if name in _FREE:
+        return {**HIDES, "font-family": _FONT_OF_SIGNS}.get(name, _NEVER).fullmatch(value) is not None
+    return value.strip() != ""
 
 
 def _check_values(said: _Said) -> None:
