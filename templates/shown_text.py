@@ -50,6 +50,15 @@ BASE64: Final = re.compile(
     re.IGNORECASE,
 )
 _LEAST_PACKED_CHARS = 40
+#: Least share of the letters of base64 that are letters and figures: a path or a row of dashes has more signs.
+_FEWEST_SIGNS = 0.85
+
+
+def _has_all_letters(packed: str) -> bool:
+    kinds = [sum(map(kind, packed)) for kind in (str.isupper, str.islower, str.isdigit)]
+    return 0 not in kinds and sum(kinds) >= _FEWEST_SIGNS * len(packed.split("base64,")[-1])
+
+
 #: What other programs write for characters (RFC 2045, RFC 3986), where it stands more than once.
 _ENCODED = {
     "quoted-printable": re.compile(r"=(?:3D|0D=0A|C[23]=[89AB][0-9A-F]|E2=80=)|=\r?\n"),
@@ -73,7 +82,7 @@ def form_of(text: str) -> str | None:
         return "XML"
     if len(_RTF_WORDS.findall(text)) > 1:
         return "pieces of RTF"
-    if len(begin) >= _LEAST_PACKED_CHARS and BASE64.fullmatch(begin.rstrip()):
+    if len(begin) >= _LEAST_PACKED_CHARS and _has_all_letters(begin) and BASE64.fullmatch(begin.rstrip()):
         return "base64"
     for name, signs in _ENCODED.items():
         if len(signs.findall(text)) > 1:

@@ -45,7 +45,7 @@ _PLACEHOLDERS = _SAYS_NOTHING | {"0", "unknown", "unk", "missing", "blank", "emp
 _SIGN = re.compile("[ÂÃâ├┬ÔΓ√¬‚\x91-\x94\x96\ufffd\uf020-\uf0ff]")
 _MISREAD = re.compile(
     "[\x91-\x94\x96\ufffd\uf020-\uf0ff]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€"
-    "|[├┬][^\x00-\x7f\u2500-\u2590]|ÔÇ|ΓÇ|√[®©°¢£§¶ßº∂Æ]|¬[∞±µ∑∫]|‚Ä"
+    "|[├┬][^\x00-\x7f\u2500-\u2590]|ÔÇ|ΓÇ|√[®©°¢£§¶ßº∂Æ]|¬[∞±µ∑∫]|‚Ä[úùìîòô¶¢∞]"
 )
 #: The error of a formula, as a spreadsheet writes it to a text; `####` is a number in a narrow column.
 FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))

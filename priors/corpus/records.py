@@ -7,12 +7,12 @@ continues where the format allows it. A problem is in fixed words and never hold
 column with the same one share a line.
 """
 
+import codecs
 import csv
 import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -76,7 +76,21 @@ _MAX_FIELD_CHARS = 64 * 1024 * 1024
 #: Bytes of a CSV file in which its header ends.
 _HEAD_BYTES = 1 << 16
 _UTF8_MARK = b"\xef\xbb\xbf"
-_CONTROL = re.compile("[\x80-\x9f]")
+#: No text has these; encodings of Windows have signs there.
+CONTROLS = re.compile("[\x80-\x9f]")
+_OF_WINDOWS = {"iso8859-1": "cp1252", "iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-9": "cp1254"}
+#: Letters of few languages, and none of a clinic's. In Latin-1 `É` and a no-break blank after it have the bytes of one.
+_RARE = re.compile("[\u0180-\u02ff\u0480-\u05cf\u0700-\u08ff]")
+
+
+def is_surely_utf8(content: bytes) -> bool:
+    """Whether bytes beyond ASCII are UTF-8, and by no chance: `É` and a blank of Latin-1 would be a rare letter."""
+    try:
+        return not content.isascii() and _RARE.search(content.decode()) is None
+    except UnicodeDecodeError:
+        return False
+
+
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
@@ -215,15 +229,17 @@ def _wrong_row(
 
 def _misread(cell: str, encoding: str, layout: Layout, may_mislead: bool) -> str | None:
     """Return what tells that a cell is in another encoding than the one it was read by, None where nothing does."""
-    if may_mislead:
-        with suppress(UnicodeDecodeError):
-            cell.encode(encoding, errors="surrogateescape").decode("utf-8")
-            return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
+    if may_mislead and is_surely_utf8(cell.encode(encoding, errors="surrogateescape")):
+        return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
     if not is_encodable(cell):
         remedy = "; set `encoding` in the column map" if layout.has_map else "; save the file as UTF-8"
         return f"is not {encoding.upper()}{remedy}"
-    if may_mislead and _CONTROL.search(cell):
-        return f'holds control characters in {encoding.upper()}: cp1252 has signs there; set encoding = "cp1252"'
+    if may_mislead and CONTROLS.search(cell):
+        other = _OF_WINDOWS.get(codecs.lookup(encoding).name)
+        hint = (
+            "set the encoding that it is in" if other is None else f'{other} has signs there; set encoding = "{other}"'
+        )
+        return f"holds control characters in {encoding.upper()}: {hint}"
     return None
 
 

@@ -6,9 +6,11 @@ import codecs
 import html
 import re
 import zlib
+from contextlib import suppress
 from email.message import Message
 from typing import Final, Literal
 
+from clinaudit.priors.corpus.records import CONTROLS, is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.html_text import text_of_html
 from clinaudit.priors.importers.rtf_text import raised, text_of_rtf
@@ -30,6 +32,26 @@ _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
 _SUPERSCRIPT: Final = re.compile(r"<sup>([^<>]*)</sup>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
+#: Encodings that are called by the name of one that has fewer signs (WHATWG Encoding), and names that Python lacks.
+_WITH_MORE_SIGNS: Final = {
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "shift_jis": "cp932",
+    "gb2312": "gbk",
+    "euc_kr": "cp949",
+    "big5": "cp950",
+}
+_NAMES: Final = {
+    "windows-874": "cp874",
+    "x-mac-roman": "mac_roman",
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "x-gbk": "gbk",
+}
+#: From so many letters on base64 may lack its padding; below, words look like it.
+_FEWEST_LETTERS: Final = 40
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
 #: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
@@ -61,6 +83,9 @@ def unpacked(content: bytes, *, layers: int = 3) -> bytes:
     if not layers or packed is None:
         return content
     letters = re.sub(r"[\r\n=]+", "", packed[1])
+    is_strict = "=" in packed[1] or (len(letters) % 4 == 0 and not {"-", "_"} & set(letters))
+    if not is_strict and len(letters) < _FEWEST_LETTERS:
+        return content
     inner = base64.urlsafe_b64decode(letters.translate(_FOR_ADDRESSES) + "=" * (-len(letters) % 4))
     deepest = unpacked(inner, layers=layers - 1)
     # A long word may look like base64; what it decodes to is no text, and has no blanks.
@@ -100,6 +125,8 @@ def text_of(content: bytes, content_type: str | None) -> str:
         return text_of_rtf(content)
     text = _decoded(content, content_type or "", kind)
     if kind == "plain":
+        if form_of(text) == "base64":
+            raise RecordError("an attachment holds base64 of what is no text in UTF-8")
         return text
     # A browser would run the lines of a plain text together that is called a page.
     return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text).replace("\xa0", " ")
@@ -132,20 +159,24 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
     if not charset and kind == "html" and (declared := _CHARSET.search(content[:4096])):
         charset = declared[1].decode("ascii")
     charset = next((name for mark, name in _MARKS.items() if content.startswith(mark)), charset or "utf-8")
+    charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)
         if not codec._is_text_encoding:
             raise LookupError
-        # Pages of Windows are often called Latin-1, whose characters from 0x80 to 0x9F no text holds (WHATWG Encoding).
-        is_windows = codec.name == "iso8859-1" and re.search(rb"[\x80-\x9f]", content)
-        text = content.decode("cp1252" if is_windows else charset)
-    except LookupError:
+    except (LookupError, ValueError):
         raise RecordError("an attachment is in a character set that is not known") from None
-    except (UnicodeError, ValueError):
-        raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)") from None
-    if not codec.name.startswith("utf") and not content.isascii():
-        if _is_utf8_text(content):
+    text = None
+    for name in filter(None, (charset, _WITH_MORE_SIGNS.get(codec.name))):
+        with suppress(UnicodeError, ValueError):
+            text = content.decode(name)
+            if not CONTROLS.search(text):
+                break
+    if text is None:
+        raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)")
+    if not codec.name.startswith("utf"):
+        if is_surely_utf8(content):
             raise RecordError("an attachment is UTF-8, and its type says another character set")
-        if re.search("[\x80-\x9f]", text):
+        if CONTROLS.search(text):
             raise RecordError("an attachment has control characters in the character set of its type: it is another")
     return text.removeprefix("\ufeff")

@@ -163,15 +163,15 @@ _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx"
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile(
-    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|ceevent|(?P<doubtful>doc))"
-    "(?:id|sid|key|sk|no|nr|num|number|uuid|guid|identifier)"
+    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|ceevent|(?P<doctor>doc))"
+    "(?:id|sid|key|sk|uuid|guid|identifier|(?P<count>no|nr|num|number))"
 )
 #: Of columns that number parts of something, perhaps of a note; and what they write: `2 of 3`, `2/3`.
 _PARTS: Final = re.compile(
     "(?:note|text|txt|doc|document)?(?:seq|sequence|part|piece|chunk|segment|block|page|offset|ordinal)"
     "(?:no|nr|num|nbr|number|id|index)?"
 )
-_PART_OF: Final = re.compile(r"\s*[0-9]{1,4}\s*(?:of|von|de|/)\s*[0-9]{1,4}\s*", re.IGNORECASE)
+_PART_OF: Final = re.compile(r"\s*([0-9]{1,4})\s*(?:of|von|de|/)\s*([0-9]{1,4})\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 _AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
@@ -197,35 +197,49 @@ class _Telling:
     #: Of a column of ids: patients with each id that was met, and whether one was met twice.
     _seen: set[tuple[str | None, str]] = field(default_factory=set)
     _repeats: bool = False
-    #: Patient and cell of the row before; rows with the same patient and another cell.
-    _last: tuple[str | None, str] = (None, "")
+    #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
+    _last: tuple[str | None, tuple[int, int] | None] = (None, None)
+    #: Rows whose number is another than that of the same patient's row before; those that go on from it; and how often
+    #: numbers begin, by the first one, 0 or 1.
     _differing: int = 0
-    #: Rows from which numbers begin anew, at 0 or 1, and go on; whether any row does neither; cells such as `2 of 3`.
-    _begins: Counter[int] = field(default_factory=Counter)
     _goes_on: int = 0
+    _begins: Counter[int] = field(default_factory=Counter)
+    #: Whether a row neither begins nor goes on.
     _breaks_off: bool = False
-    _is_part_of: bool = False
-    _is_of_ids: re.Match[str] | None = field(init=False)
+    _of_ids: re.Match[str] | None = field(init=False)
+    _is_of_lines: bool = field(init=False)
+    _is_of_parts: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._is_of_ids = _NOTE_IDS.fullmatch(fold(self.name))
+        name = fold(self.name)
+        self._of_ids, self._is_of_lines = _NOTE_IDS.fullmatch(name), _LINES.fullmatch(name) is not None
+        self._is_of_parts = self._is_of_lines or _PARTS.fullmatch(name) is not None
 
     def take(self, patient: str | None, cell: str | None) -> None:
         """Look at the cell of one row."""
-        before, self._last = self._last, (patient, cell or "")
-        is_same = before[0] == patient
-        self._differing += is_same and before[1] != self._last[1]
-        if cell is not None and self._is_of_ids:
-            self._repeats |= (patient, cell) in self._seen
-            self._seen.add((patient, cell))
-        number, last = (_NUMBER.fullmatch(one) for one in (self._last[1], before[1]))
-        goes_on = bool(is_same and number and last and int(number[1]) == int(last[1]) + 1)
-        self._goes_on += goes_on
-        if number and int(number[1]) < 2 and not goes_on:
-            self._begins[int(number[1])] += 1
-        elif not goes_on:
+        if self._of_ids is not None:
+            self._repeats |= cell is not None and (patient, cell) in self._seen
+            self._seen.add((patient, cell or ""))
+            return
+        (other, before), now = self._last, self._number(cell or "")
+        self._last = patient, now
+        if other == patient and before is not None and now is not None:
+            self._differing += before != now
+            if now == (before[0] + 1, before[1]):
+                self._goes_on += 1
+                return
+        if now is None or now[0] > 1:
             self._breaks_off = True
-        self._is_part_of |= cell is not None and _PART_OF.fullmatch(cell) is not None
+        else:
+            self._begins[now[0]] += 1
+
+    def _number(self, cell: str) -> tuple[int, int] | None:
+        if number := _NUMBER.fullmatch(cell):
+            return int(number[1]), 0
+        if (part := _PART_OF.fullmatch(cell)) and int(part[1]) <= int(part[2]) < 100:
+            return int(part[1]), int(part[2])
+        is_letter = self._is_of_parts and re.fullmatch("[A-Za-z]", cell)
+        return (ord(cell.upper()) - ord("A") + 1, 0) if is_letter else None
 
     @property
     def _counts_anew(self) -> bool:
@@ -235,23 +249,21 @@ class _Telling:
     @property
     def what_it_does(self) -> str:
         """What makes one think of pieces, in words."""
-        return "repeats within a patient" if self._is_of_ids else "numbers rows anew and anew"
+        return "repeats within a patient" if self._of_ids else "numbers rows of a patient"
 
     @property
     def is_certain(self) -> bool:
         """Whether rows are pieces of notes."""
-        ids = self._is_of_ids
-        if ids is not None:
-            return self._repeats and ids["doubtful"] is None  # a doctor's id repeats, too
-        return _LINES.fullmatch(fold(self.name)) is not None and self._counts_anew
+        if self._of_ids is not None:  # a doctor's id repeats, too, and so may the count of a visit's notes
+            return self._repeats and self._of_ids["doctor"] is None and self._of_ids["count"] is None
+        return self._is_of_lines and self._counts_anew
 
     @property
     def is_hint(self) -> bool:
         """Whether rows may be pieces of notes."""
-        if self._is_of_ids is not None:
-            return self._repeats
-        is_of_parts = self._is_part_of or any(names.fullmatch(fold(self.name)) for names in (_LINES, _PARTS))
-        return (is_of_parts and self._differing > 0) or (self._counts_anew and not self._breaks_off)
+        return (
+            self._repeats or (self._is_of_parts and self._differing > 0) or (self._counts_anew and not self._breaks_off)
+        )
 
 
 class OwnTable(Export):

@@ -8,12 +8,12 @@ Owns, too, what the codes of fonts that are no alphabet show (Adobe's Symbol enc
 import codecs
 import re
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from striprtf.striprtf import charset_map, destinations
 
+from clinaudit.priors.corpus.records import is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 
 #: Codes 0x20 to 0x7E, and 0xA0 to 0xFE. Two have no sign of Unicode: the euro's old place and the apple.
@@ -141,8 +141,8 @@ class _State:
     """What a group takes over from the group around it, and loses at its end."""
 
     is_skipped: bool = False
-    #: Whether what stands around an alternative is: of a text box, or of text with and without Unicode.
-    is_skipped_around: bool = False
+    #: Whether what stands around a drawing or a text in two forms is, of which a part within is shown; None outside.
+    is_skipped_around: bool | None = None
     is_hidden: bool = False
     is_deleted: bool = False
     is_raised: bool = False
@@ -189,13 +189,14 @@ class _Reader:
         self._code_page = "cp1252"
         self._fonts: defaultdict[int, _Font] = defaultdict(_Font)
         self._default_font = 0
-        self._pieces: list[str] = []
+        #: Of texts around a text box: the depth of its group, their pieces and cells.
+        self._boxes: list[tuple[int, list[str], defaultdict[int, list[str]], list[int]]] = []
+        self._begin_text()
         #: Bytes of one font that are not decoded yet: a character may take two.
         self._bytes = bytearray()
+        #: All that were decoded and are no ASCII, a blank between two fonts.
+        self._beyond_ascii = bytearray()
         self._fields: list[_Field] = []
-        #: By level of tables: the finished cells of the row, and the piece with which the open cell begins.
-        self._cells: defaultdict[int, list[str]] = defaultdict(list)
-        self._cell_begins = [0] * _MOST_TABLES
         self._has_lists = self._has_numbers = False
 
     def read(self) -> str:
@@ -219,6 +220,8 @@ class _Reader:
                 self._flush()
                 if self._fields and self._fields[-1].depth == len(self._outer):
                     self._end_field(self._fields.pop())
+                if self._boxes and self._boxes[-1][0] == len(self._outer):
+                    self._end_box()
                 self._state = self._outer.pop()
                 if not self._outer and ended is None:
                     ended = len(self._pieces)
@@ -229,10 +232,27 @@ class _Reader:
             raise RecordError(_CUT_OFF)
         if "".join(self._pieces[ended:]).strip():
             raise RecordError("an RTF attachment goes on after its end")
+        if is_surely_utf8(bytes(self._beyond_ascii)):
+            raise RecordError("an RTF attachment holds UTF-8, and says another character set")
         self._end_rows(1)
         if self._has_lists and not self._has_numbers:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
+
+    def _begin_text(self) -> None:
+        self._pieces: list[str] = []
+        #: By level of tables: the finished cells of the row, and the piece with which the open cell begins.
+        self._cells: defaultdict[int, list[str]] = defaultdict(list)
+        self._cell_begins = [0] * _MOST_TABLES
+
+    def _end_box(self) -> None:
+        """Write the text of a box on lines of its own, where it is anchored: it may be in a cell."""
+        self._end_rows(1)
+        box = "".join(self._pieces).strip("\n")
+        _, self._pieces, self._cells, self._cell_begins = self._boxes.pop()
+        if box:
+            is_at_begin = not self._pieces or self._pieces[-1].endswith("\n")
+            self._pieces.append(f"{'' if is_at_begin else chr(10)}{box}\n")
 
     def _end_field(self, ended: _Field) -> None:
         """Write what a field shows that is computed: a sign by its number."""
@@ -317,13 +337,17 @@ class _Reader:
                 raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
                 self._has_numbers = True
-            case "shp" | "do" | "upr":
-                state.is_skipped_around = bool(self._outer) and self._outer[-1].is_skipped
+            case "shp" | "shpgrp" | "do" | "upr":
+                if state.is_skipped_around is None:
+                    state.is_skipped_around = bool(self._outer) and self._outer[-1].is_skipped
                 state.is_skipped = True
-            case "shptxt" | "dptxbxtext" | "ud":  # the text of the box, and the Unicode of the two
-                state.is_skipped = state.is_skipped_around
-                if word != "ud" and self._pieces and not self._pieces[-1].endswith("\n"):
-                    self._write("\n")
+            case "ud":  # of the two forms that in Unicode
+                state.is_skipped = state.is_skipped_around is not False
+            case "shptxt" | "dptxbxtext":
+                state.is_skipped = state.is_skipped_around is not False
+                state.is_skipped_around, state.tables = None, 0
+                self._boxes.append((len(self._outer), self._pieces, self._cells, self._cell_begins))
+                self._begin_text()
             case "fonttbl" | "fldinst" | "stylesheet":
                 state.destination = word
                 state.is_skipped = word != "fonttbl"
@@ -331,6 +355,8 @@ class _Reader:
                 self._write(_WORDS[word])
             case _ if word in _NO_TEXT_GROUPS:
                 state.is_skipped = True
+                if word != "shpinst":  # within it stands the text of the drawing
+                    state.is_skipped_around = None
         return at
 
     def _after_stand_ins(self, at: int) -> int:
@@ -354,10 +380,8 @@ class _Reader:
             named = None if font.charset in (None, 1) else charset_map.get(font.charset)
             codec = "latin-1" if font.is_symbol else font.code_page or named or self._code_page
             text = self._bytes.decode("ascii" if self._bytes.isascii() else codec)
-            if not self._bytes.isascii() and not font.is_symbol and len(text) == len(self._bytes):
-                with suppress(UnicodeDecodeError):
-                    self._bytes.decode("utf-8")
-                    raise RecordError("an RTF attachment holds UTF-8, and says another character set")
+            if not self._bytes.isascii() and not font.is_symbol and codecs.lookup(codec).name != "utf-8":
+                self._beyond_ascii += self._bytes + b" "
             self._bytes.clear()
             self._write(text)
 

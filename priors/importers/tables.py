@@ -142,7 +142,8 @@ class Reader:
         return at
 
     def _is_nothing(self, cell: str) -> bool:
-        return cell in self._words or cells.says_nothing(cell)
+        # A word of letters alone may be a name, or say how many: Nil, None.
+        return cell in self._words or (cells.says_nothing(cell) and not cell.isalpha())
 
     def _cells(
         self, table: str, record: Mapping[str, object], columns: Columns, *, is_sheet: bool

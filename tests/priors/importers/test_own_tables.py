@@ -407,7 +407,7 @@ def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
 def test_a_column_of_any_name_that_counts_anew_is_said(tmp_path: Path, numbers: str, is_said: bool) -> None:
     rows = [f"{one[0]},text {at},{one[1:]}" for at, one in enumerate(numbers.split())]
     hints = import_own(tmp_path, "\n".join(["id,note,Zeile", *rows]), SMALL)[0].ledger.hints
-    assert any("the column Zeile numbers rows anew" in hint for hint in hints) == is_said
+    assert any("the column Zeile numbers rows of a patient" in hint for hint in hints) == is_said
 
 
 def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:

@@ -78,6 +78,10 @@ _FONTS = (
          "x\nbox\ny"),
         *((rb"{\fonttbl{\f1 %s;}}5 {\f1 m}" % name, "5 μ") for name in (b"Symbol Std", b"SymbolProp BT")),
         (rb"x\par{\*\do\dobxpage{\dptxbxtext\pard box\par}}y", "x\nbox\ny"),
+        # In a group of drawings, without an end of its own, and in a cell.
+        (rb"x{\shpgrp{\*\shpinst{\shp{\*\shpinst{\shptxt a\par}}}{\shp{\*\shpinst{\shptxt b}}}}}y", "x\na\nb\ny"),
+        (rb"\trowd\pard\intbl A{\shp{\*\shpinst{\shptxt\pard box\par}}}\cell B\cell\row\pard z", "A\nbox\nB\nz"),
+        (rb"IDENTIT\'c9\'a0: 5\'b2", "IDENTITÉ\xa0: 5²"),
         # Binary data may hold any byte: braces, backslashes, and bytes that are no ASCII.
         (b"{\\pict\\bin5 \xff\xfe}\\u}x\\b\\bin3 {{{a", "xa"),
     ],

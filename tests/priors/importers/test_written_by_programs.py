@@ -264,6 +264,12 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     assert "NOTE.csv, row 1: the text is a word for nothing" in refused
 
 
+@pytest.mark.parametrize("word", ["Na", "Nil", "Null", "none"])
+def test_a_name_that_is_like_a_word_for_nothing_stays(tmp_path: Path, word: str) -> None:
+    imported, corpus = import_own(tmp_path, f"MRN,Note,By\np1,CC: cough,{word}\n", MAP + 'provider = "By"\n')
+    assert (corpus.latest_note("p1").provider, imported.ledger.left_blank) == (word, {})
+
+
 @pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a"])
 def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: Path, word: str) -> None:
     columns = MAP + 'provider = "By"\nvisit_date = "Day"\n'
@@ -428,7 +434,7 @@ def test_ids_of_notes_that_repeat_are_refused(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", ["SEQ", "Part No", "note_segment", "CHUNK_ID"])
 def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> None:
     imported, _ = import_own(tmp_path, f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", MAP)
-    assert f"the column {name} numbers rows anew" in imported.ledger.hints[0]
+    assert f"the column {name} numbers rows of a patient" in imported.ledger.hints[0]
     assert imported.ledger.columns_not_read == (name,)
 
 
