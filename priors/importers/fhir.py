@@ -8,6 +8,7 @@ import base64
 import hashlib
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -24,6 +25,7 @@ from clinaudit.priors.importers.attachments import Kind, kind_of, unpacked
 from clinaudit.priors.importers.corpus_writer import PatientRecord, RecordError, read_as
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.fhir_resources import Element, Found, Standing, elements, text_at, texts
+from clinaudit.templates.shown_text import show
 
 _OTHER = "other resources"
 _POINTED_AT = ("Patient", "Practitioner", "PractitionerRole", "Organization", "Encounter", "Binary")
@@ -48,11 +50,29 @@ _SAME_TEXT_SHARE = 0.8
 _SIGNS = r"(?:[-<>≤≥=±+%?/^~*\u2190-\u23ff\u25a0-\u27bf]|(?<=[0-9])[.,:](?=[0-9]))"
 _NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
 _WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
-_DASH = re.compile("[-\u2010-\u2015\u2212]+")
-_LIST_SIGN = re.compile(r"^[^\S\n]*[-+*●■▪◦○◆❖❑➢▸►]\s|^[^\S\n]*[=*-]+[^\S\n]*$", re.MULTILINE)
-_LIST_NUMBER = re.compile(r"\s*[0-9]{1,2}[.)]\s")
-#: A line, or a cell, that says what it is of, so that it says the same in another place.
-_LABELLED = re.compile(r"\s*([^:]+):\s*\S.*")
+#: What two formats write otherwise and mean alike, once a text is in small letters, and how it is compared.
+_ALIKE: Sequence[tuple[re.Pattern[str], str]] = [
+    (re.compile(written, re.MULTILINE), meant)
+    for written, meant in (
+        (r"([⁰¹²³⁴-⁹]+)", r"^\1"),
+        ("[-\u2010-\u2015\u2212]+(?!>)", "-"),
+        ("-+>", "→"),
+        (r"\+/-", "±"),
+        (">=", "≥"),
+        ("<=", "≤"),
+        (r"\[x\]|☑", "☒"),
+        (r"\[ ?\]", "☐"),
+        (r"(?<=[0-9])[^\S\n]*[x×][^\S\n]*(?=[0-9])", " x "),
+        # Bold letters of Markdown, and rules of a page.
+        (r"(?<![*_])(\*\*|__)(?=[^\s*_])([^*_\n]*[^\s*_])\1(?![*_])", r"\2"),
+        (r"^[^\S\n]*[=*-]+[^\S\n]*$", ""),
+    )
+]
+_LIST_SIGN = re.compile(r"^[^\S\n]*[-*o●■▪◦○◆❖❑➢▸►]\s", re.MULTILINE)
+_LIST_NUMBER = re.compile(r"^\s*(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})[.)]\s")
+#: Lines with a plus say that something is there: those with a dash then say that it is not, and are no list.
+_PLUS = re.compile(r"^[^\S\n]*\+", re.MULTILINE)
+_SUPERSCRIPT_OF_UNIT = re.compile(r"(?<=[a-zμ])\^(?=[0-9])")
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
@@ -462,8 +482,10 @@ def _says(text: str, other: str) -> bool:
     So may the numbers of a list. Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
     Lines stand in another order where each has a label of its own (`CC: cough`).
     """
-    parts = [[part for part in re.split(r"[\n\t]+", one) if part.strip()] for one in (text, other)]
-    labels = [{match[1].strip() for part in own if (match := _LABELLED.fullmatch(part))} for own in parts]
+    text, other = map(_as_compared, (text, other))
+    parts = [[part.strip() for part in re.split(r"[\n\t]+", one) if part.strip()] for one in (text, other)]
+    # A line, or a cell, that says what it is of says the same in another place.
+    labels = [{label.strip() for label, _, value in (part.partition(":") for part in own) if value} for own in parts]
     if labels[0] == labels[1] and len(labels[0]) == len(parts[0]) == len(parts[1]):
         first, second = (sorted(map(_words_with_signs, own)) for own in parts)
         return first == second
@@ -488,10 +510,18 @@ def _is_run(part: Sequence[str], words: Sequence[str]) -> bool:
     return f" {' '.join(part)} " in f" {' '.join(words)} "
 
 
+def _as_compared(text: str) -> str:
+    """Return what a text shows, in small letters, without signs of lists, operators and boxes in one spelling."""
+    plain = show(text).text.casefold()
+    for written, meant in _ALIKE:
+        plain = written.sub(meant, plain)
+    plain = plain if _PLUS.search(plain) else _LIST_SIGN.sub("", plain)
+    return _SUPERSCRIPT_OF_UNIT.sub("", unicodedata.normalize("NFKC", plain).replace("\u2044", "/"))
+
+
 def _words_with_signs(text: str) -> list[str]:
-    """Return the words, each with the signs after it that change what a text means; signs of lists are none."""
-    plain = _LIST_SIGN.sub("\n", _DASH.sub("-", text.casefold()))
-    bare = " ".join(_NO_SIGN.sub(" ", plain).split())
+    """Return the words, each with the signs after it that change what a text means."""
+    bare = " ".join(_NO_SIGN.sub(" ", text).split())
     return [word.replace(" ", "") for word in _WORD_WITH_SIGNS.findall(bare)]
 
 

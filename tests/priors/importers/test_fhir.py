@@ -17,6 +17,7 @@ from support.exports.importing import import_export, refusal_of
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers.export import Imported
+from clinaudit.priors.importers.html_text import text_of_html
 
 _PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
 _TEXT = "CC: cough\nHPI: two days\nPlan: rest"
@@ -144,6 +145,28 @@ def test_each_text_of_a_document_stands_once(
 @pytest.mark.parametrize(
     ("plain", "page"),
     [
+        ("**Plan:** rest and __fluids__", "Plan: rest and fluids"),
+        ("[x] smoker, [ ] alcohol", "☒ smoker, ☐ alcohol"),
+        ("a) rest\nb) fluids", "rest<br>fluids"),
+        ("iv. rest\nv. fluids", "rest<br>fluids"),
+        ("o rest\no fluids", "<ul><li>rest<li>fluids</ul>"),
+        ("Wound 3x4 cm, BSA 1.8 m2", "Wound 3 × 4 cm, BSA 1.8 m²"),
+        ("Soft\u00adly, zero\u200bwidth", "Softly, zerowidth"),
+        ("WBC 10^9/L, EF >=55, K <=3, 2 -> 3, +/- 2", "WBC 10⁹/L, EF ≥55, K ≤3, 2 → 3, ± 2"),
+        ("Cafe\u0301, 5 \u00b5g", "Café, 5 \u03bcg"),
+        ("+ cough\n- fever", "+ cough<br>- fever"),
+    ],
+)
+def test_signs_that_formats_write_otherwise_are_alike(tmp_path: Path, plain: str, page: str) -> None:
+    source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
+    texts, imported = _import(tmp_path, source)
+    assert texts in ([plain], [text_of_html(page)])
+    assert any("say the same" in why for why in imported.ledger.left_aside)
+
+
+@pytest.mark.parametrize(
+    ("plain", "page"),
+    [
         (_TEXT * 3, _TEXT * 2 + _TEXT.replace("two days", "three days or more")),
         # In signs alone, or in how far they reach: neither form can be left out.
         ("Blood group A, Rh -", "Blood group A, Rh +"),
@@ -165,6 +188,11 @@ def test_each_text_of_a_document_stands_once(
         ("[x] smoker\n[ ] alcohol", "[ ] smoker\n[x] alcohol"),
         *((f"Smoker {signs} alcohol", f"Smoker {signs[::-1]} alcohol") for signs in ("☒☐", "✓✗", "↑↓")),
         ("K 5.9* today", "K 5.9 today"),
+        # What is there and what is not.
+        ("+ cough\n- fever", "- cough<br>+ fever"),
+        ("+ cough", "- cough"),
+        ("Platelets 10² or more, seen again", "Platelets 102 or more, seen again"),
+        ("WBC 10^9", "WBC 109"),
     ],
 )
 def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
