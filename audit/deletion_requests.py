@@ -102,7 +102,10 @@ def enter_request(
 
 
 def read_register(register: Path) -> pl.DataFrame:
-    """Return the register, a row a patient and request, empty where there is none; raises `BadInputError`."""
+    """Return the register: request (from 1), key, patient_id, trigger, entered; a row a patient and request.
+
+    Raises `BadInputError` where it is damaged. One that is not there has no rows.
+    """
     path = register / REGISTER_FILE
     if not path.is_file() and not path.is_symlink():
         return pl.DataFrame(schema={name: pl.Int64 if name == "request" else pl.String for name in _COLUMNS})
@@ -292,7 +295,10 @@ def _persons(corpus: Corpus) -> dict[str, str]:
 
 
 def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> tuple[Sequence[str], int]:
-    """Return the patients of this and all earlier requests who are in an arm, and how many the latter are."""
+    """Return the patients of this request and of all before who are in an arm, and how many are of those before.
+
+    Says who is in none; raises `BadInputError` where nobody of this request is in one.
+    """
     person_of = _persons(corpus)
     others = dict.fromkeys(person_of[one] for one in entered.others if one in person_of)
     tested = [one for one in own if one in corpus.patients]

@@ -98,10 +98,14 @@ class AuditInputs:
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
-        given = {"min_new_tokens": settings.ngram, "seed": settings.seed}
-        barred = self.control_token_ids
         return Decoding(
-            self.model, self.tokenizer, settings.max_new_tokens, self.chat, control_token_ids=barred, **given
+            self.model,
+            self.tokenizer,
+            settings.max_new_tokens,
+            self.chat,
+            min_new_tokens=settings.ngram,
+            control_token_ids=self.control_token_ids,
+            seed=settings.seed,
         )
 
 
@@ -185,12 +189,19 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
 
 def read_unchanged(path: Path, content_of: Callable[[Path], _Content]) -> tuple[_Content, str]:
     """Return what `content_of` reads from a file, and its SHA-256; raises `StorageError` where it changes meanwhile."""
-    # What is wrong with a file that is not there, its reader says.
-    before = identity_of(path.stat()) if path.exists() else None
+    before = _state_of(path)
     content, digest = content_of(path), sha256_of(path)
-    if not path.exists() or identity_of(path.stat()) != before:
+    if _state_of(path) != before:
         raise changed(printable(path.name))
     return content, digest
+
+
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        return identity_of(path.stat())
+    except OSError:
+        # What is wrong with it, its reader says.
+        return None
 
 
 def require_together(settings: AuditSettings) -> None:

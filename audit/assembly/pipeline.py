@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -225,12 +225,26 @@ def _measure_generations(
     generations: pl.DataFrame, notes: MatchedCorpus, run: BegunRun, settings: ReadingOptions, rules: SiteRules | None
 ) -> IdentifierFacts:
     """Write the tables of memorization and identifiers of generations, made here or given; say how it was looked."""
-    shared: dict[str, Any] = {"seed": settings.seed, "progress": run.progress, "runner": run.runner}
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-    run.write(measure_memorization(generations, notes, match_tokens=settings.ngram, **shared))
+    run.write(
+        measure_memorization(
+            generations,
+            notes,
+            match_tokens=settings.ngram,
+            seed=settings.seed,
+            progress=run.progress,
+            runner=run.runner,
+        )
+    )
     # Identifiers that the generations hold, and whose they are.
     tables, facts = find_identifiers(
-        generations, corpus=notes.corpus, profile=notes.profile, site_rules=rules, **shared
+        generations,
+        corpus=notes.corpus,
+        profile=notes.profile,
+        seed=settings.seed,
+        progress=run.progress,
+        site_rules=rules,
+        runner=run.runner,
     )
     run.write(tables)
     return facts

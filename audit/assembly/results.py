@@ -120,8 +120,8 @@ def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attac
     ]
 
 
-#: What the report warns of, by name; they hold no text of the corpus.
-_CAVEATS: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("caveats.toml").read_text(encoding="utf-8"))
+#: What the report warns of; it holds no text of the corpus.
+_SAID: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("caveats.toml").read_text(encoding="utf-8"))
 #: Up to this share of the patients nothing is said: a caveat about fewer would tell of single patients.
 _FEW: Final = 0.1
 
@@ -140,11 +140,19 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
         if finding.found < MINIMUM_SHARE * finding.of:
             subjects.setdefault(finding.kind, []).extend(fact for fact in Fact if fact == finding.subject)
     said = [f"{kind} ({', '.join(dict.fromkeys(of))})" if of else str(kind) for kind, of in subjects.items()]
-    return [_CAVEATS["misfits"].format(misfits="; ".join(said))] if said else []
+    return [_SAID["misfits"].format(misfits="; ".join(said))] if said else []
 
 
 def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]) -> list[str]:
     """Return the caveats of inputs and settings, and of how identifiable patients are; reads `tables`."""
+    holds, words = find_conditions(inputs, published, tables)
+    return [sentence.format_map(words) for name, sentence in _SAID["caveats"].items() if holds[name]]
+
+
+def find_conditions(
+    inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]
+) -> tuple[dict[str, object], dict[str, str]]:
+    """Return of each caveat, by name, whether it holds, and what a word in braces stands for."""
     settings, probed, corpus, files = inputs.settings, inputs.probed, inputs.corpus, inputs.model.files
     panel = [diagnosis.id for diagnosis in inputs.panel]
     source, judge, is_served = label_source(corpus, settings.judge), inputs.judge.identity(), settings.judge == "openai"
@@ -188,7 +196,7 @@ def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str,
         "several_ids": any(row.count_high for row in published.rows("several_ids")),
     }
     words = {name: ", ".join(found) for name, found in of.items()} | {"model": str(judge.get("model"))}
-    return [_CAVEATS[name].format_map(words) for name, is_so in holds.items() if is_so]
+    return holds, words | _SAID["shared"]
 
 
 _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"

@@ -100,7 +100,10 @@ _FILE: Final = "self_test.json"
 
 
 def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
-    """Test tokenizer and weights, unless it was done; return the rest, for the engine. Or `BadInputError`."""
+    """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
+
+    None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
+    """
     if inputs.settings.skip_self_test or _PASSED in run.store.settings():
         return None
     settings, corpus = inputs.settings, inputs.corpus

@@ -6,9 +6,16 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, policy_option, value_option, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    options_of,
+    policy_option,
+    template_option,
+    value_option,
+    with_options,
+)
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work, warn
-from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, ReadingOptions, read_settings
+from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -17,13 +24,21 @@ from clinaudit.reports.wording.numbers import counted
 
 @click.command()
 @click.argument("corpus", type=PATH)
-@options_of(ReadingOptions, "template")[0]
+@template_option()
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
 @value_option("--prompts FILE", "Leave the prompts in this file, JSONL (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def check(corpus: Path, policy: Path | None, show: str | None, prompts: Path | None, quiet: bool, **given: Any) -> int:
+def check(
+    corpus: Path,
+    template: Path | None,
+    policy: Path | None,
+    tier: tuple[str, ...],
+    show: str | None,
+    prompts: Path | None,
+    quiet: bool,
+) -> int:
     """Validate CORPUS and say what an audit of it would cover; runs no model.
 
     It says what the note template finds in the notes, whether the patients table is of the same patients, which tiers
@@ -45,8 +60,7 @@ def check(corpus: Path, policy: Path | None, show: str | None, prompts: Path | N
     """
     if show is not None and prompts is not None:
         raise UsageError("--show and --prompts do not go together; give them one after the other")
-    template, tier = given["template"], given["tier"] or TIER_IDS
-    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier)
+    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier or TIER_IDS)
     if show is not None:
         from clinaudit.audit.preview.patient_view import patient_view
 

@@ -113,16 +113,25 @@ def _option_of(name: str, field: FieldInfo, schema: Mapping[str, Any], title: st
 
 
 def value_option(
-    declared: str, help_text: str, kind: "click.ParamType[Any] | None" = None, *, name: str = "", **given: Any
+    declared: str,
+    help_text: str,
+    kind: "click.ParamType[Any] | None" = None,
+    *,
+    name: str = "",
+    default: Any = None,
+    required: bool = False,
+    multiple: bool = False,
 ) -> Option[Any]:
     """Return an option that takes a value, a path where no `kind` is given; `declared` is as the help shows it.
 
-    The help says the default, if one is given. `name` is the parameter's, where it is not the flag's.
+    The help says the default, if there is one. `name` is the parameter's, where it is not the flag's.
     """
     flag, _, metavar = declared.partition(" ")
     names = (flag, name) if name else (flag,)
-    given |= {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
-    return click.option(*names, show_default="default" in given, **given)
+    given: dict[str, Any] = {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
+    if default is not None:
+        given |= {"default": default, "show_default": True}
+    return click.option(*names, required=required, multiple=multiple, **given)
 
 
 def take_served(options: dict[str, Any]) -> "ServedOptions | None":

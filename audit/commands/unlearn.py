@@ -86,7 +86,8 @@ def build(quiet: bool, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
     from clinaudit.audit.unlearning.metrics.keywords import EnglishParser, extract_keywords, load_seeds
 
-    progress, seeds, request = Progress(quiet=quiet), load_seeds(), _request(**options)
+    progress, request = Progress(quiet=quiet), _request(**options)
+    seeds = load_seeds()
     parser = EnglishParser(seeds.lexicon)
 
     def read(bench: "Bench") -> "list[Keyword]":
@@ -193,11 +194,12 @@ def run(**options: Any) -> int:
         options["method"], seed=options["seed"], scope=options["scope"], training=_training(**options)
     )
     unlearn(job, job.bench.split(options["forget"]), plan)
-    return _done(
-        options["out"],
+    _done(options["out"])
+    say_of_finished_work(
         f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
-        "without the patients is sure to have forgotten them\n",
+        "without the patients is sure to have forgotten them\n"
     )
+    return 0
 
 
 @unlearn.command()
@@ -223,7 +225,8 @@ def finetune(**options: Any) -> int:
     job, forget = _job(**options), options["forget"]
     plan = replace(_training(**options), scope=options["scope"])
     tune(job, plan, without=None if forget is None else job.bench.split(forget))
-    return _done(options["out"])
+    _done(options["out"])
+    return 0
 
 
 def _training(
@@ -257,11 +260,10 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
     )
 
 
-def _done(out: Path, more: str = "") -> int:
+def _done(out: Path) -> None:
     say_of_finished_work(
-        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n{more}"
+        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n"
     )
-    return 0
 
 
 #: Of both commands, in the order of the help.

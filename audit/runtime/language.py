@@ -113,11 +113,16 @@ class _TextEncoder:
 
         quieten: Any = transformers.utils.logging.set_verbosity_error
         quieten()
-        options = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
-        load: Any = getattr(transformers, loader).from_pretrained
         try:
             with quiet_stderr():
-                model, said = load(str(directory), dtype=torch.float32, output_loading_info=True, **options)
+                model, said = getattr(transformers, loader).from_pretrained(
+                    str(directory),
+                    dtype=torch.float32,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    output_loading_info=True,
+                )
             tokenizer: Any = tokenizers.Tokenizer.from_file(str(rules))
         except Exception as error:
             # The tokenizers library raises plain `Exception`.
@@ -246,7 +251,10 @@ def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
 
 
 class EntailmentModel:
-    """Says whether entailment is the likeliest label of a premise and a hypothesis; such is PubMedBERT-MNLI-MedNLI."""
+    """Says whether entailment is the likeliest label of a premise and a hypothesis; such is PubMedBERT-MNLI-MedNLI.
+
+    Raises `BadInputError` where its configuration names no label of entailment.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")

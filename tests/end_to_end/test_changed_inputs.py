@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from support.runs.written_answers import audit_answers, save_model
@@ -10,7 +11,8 @@ from support.runs.written_answers import audit_answers, save_model
 from clinaudit.audit.assembly.inputs import read_unchanged
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.results.gate.policy import POLICIES_PATH
-from clinaudit.errors import StorageError
+from clinaudit.errors import BadInputError, StorageError
+from clinaudit.templates.text_file import read_text_file
 
 LOSSES = '{"epoch": 1, "train_loss": 2.0, "validation_loss": 2.5}\n'
 
@@ -58,3 +60,13 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, change):
     assert read_unchanged(path, lambda one: one.read_text(encoding="utf-8")) == ("a", digest_of("a"))
     with pytest.raises(StorageError, match=r"^a\.txt changed while it was read"):
         read_unchanged(path, change)
+
+
+def test_of_a_file_in_a_folder_that_may_not_be_entered_its_reader_says_what_is_wrong(tmp_path, monkeypatch):
+    def refuse(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    # Nothing is denied to root, as which these tests may run.
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(BadInputError, match=r"^the table f\.csv cannot be read \(Permission denied\); check"):
+        read_unchanged(tmp_path / "f.csv", lambda one: read_text_file(one, role="the table"))

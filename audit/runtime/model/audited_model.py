@@ -159,7 +159,10 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
-    """Return the threads to decode with: as asked for, by option or `OMP_NUM_THREADS`; one for a small model; all."""
+    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
+
+    Else one for a small model, and for another one for each core that this process may use.
+    """
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
     return asked or (1 if model.weight_bytes < _SMALL_MODEL_BYTES else usable_cores())
 
@@ -317,8 +320,10 @@ _loaded: list[Engine] = []
 def _ask_shard(
     loading: tuple[AuditedModel, bool, int], shard: tuple[_Method, tuple[Any, ...]]
 ) -> tuple[dict[str, str], list[Any]]:
-    model, to_score, context_length = loading
-    if not _loaded and model.files is not None:
+    if not _loaded:
+        model, to_score, context_length = loading
+        if model.files is None:
+            raise ValueError("a served model is asked from the process of the audit")
         directory, adapter = model.files.directory, model.files.adapter
         for place in (directory, *(() if adapter is None else (adapter.directory,))):
             if not place.is_dir():

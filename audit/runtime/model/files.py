@@ -96,20 +96,6 @@ def inspect_model(path: Path) -> ModelFiles:
     files = [*model_directory.present(directory, (*_CONFIG_FILES, _INDEX)), *weights, *tokenizer]
     # Before the digest, which takes a while.
     states = model_directory.states_of(files)
-    compressed = (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config"))
-    quantized = next((of for of in compressed if isinstance(of, dict)), None)
-    method = quantized and (quantized.get("quant_method") or quantized.get("format") or "unknown method")
-    # Of all layers' keys and values in float32; an upper bound for mixed attention.
-    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
-    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
-    kv_bytes = None
-    if type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0:
-        width = width if type(width) is int else hidden // heads
-        kv_bytes = 8 * layers * (kept if type(kept) is int else heads) * width
-    stops = end_of_text_ids(directory)
-    for source in (model_directory.optional_json(directory, "generation_config.json"), config, text):
-        value = source.get("eos_token_id")
-        stops.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
     return ModelFiles(
         directory=directory,
         config=directory / "config.json",
@@ -120,10 +106,9 @@ def inspect_model(path: Path) -> ModelFiles:
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
-        quantization=None if method is None else printable(str(method)),
-        # One beyond the output layer ends nothing, and cannot be barred.
-        stop_token_ids=frozenset(end for end in stops if 0 <= end < text["vocab_size"]),
-        kv_bytes_per_token=kv_bytes,
+        quantization=_quantization(config, text),
+        stop_token_ids=_stop_token_ids(directory, config, text),
+        kv_bytes_per_token=_kv_bytes_per_token(text),
         ignored=model_directory.ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
         long_rope_above=long_rope_above(text),
@@ -292,6 +277,31 @@ def long_rope_above(text: dict[str, Any]) -> int | None:
         if isinstance(rope, dict) and {rope.get("rope_type"), rope.get("type")} & {"longrope", "su"}:
             return int(rope.get("original_max_position_embeddings") or text.get("original_max_position_embeddings", 0))
     return None
+
+
+def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:
+    ids = end_of_text_ids(directory)
+    for source in (model_directory.optional_json(directory, "generation_config.json"), config, text):
+        value = source.get("eos_token_id")
+        ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
+    # One beyond the output layer ends nothing, and cannot be barred.
+    return frozenset(end for end in ids if 0 <= end < text["vocab_size"])
+
+
+def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
+    for settings in (of.get(name) for of in (config, text) for name in ("quantization_config", "compression_config")):
+        if isinstance(settings, dict):
+            return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
+    return None
+
+
+def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
+    """Return the bytes of all layers' keys and values of one token in float32; an upper bound for mixed attention."""
+    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
+        return None
+    kept, width = text.get("num_key_value_heads"), text.get("head_dim")
+    return 8 * layers * (kept if type(kept) is int else heads) * (width if type(width) is int else hidden // heads)
 
 
 def digest_of_listed(files: Mapping[str, str]) -> str:

@@ -30,7 +30,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
 
-#: What the report is told, by name.
+#: Most of what the report is told, by name.
 _SAID: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 #: Texts that the tokenizer is asked about.
 TEXTS: Final = 40

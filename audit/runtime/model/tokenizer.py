@@ -201,9 +201,9 @@ _BY_NEIGHBOURS: Final = frozenset({"WordPiece", "BPEDecoder", "CTC"})
 
 
 #: The byte each character of a byte-level BPE vocabulary stands for (as in GPT-2's `bytes_to_unicode`).
-_PLAIN_BYTES: Final = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+_PLAIN_BYTES: Final = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
 _BYTE_LEVEL: Final = {chr(byte): byte for byte in _PLAIN_BYTES} | {
-    chr(256 + rank): byte for rank, byte in enumerate(byte for byte in range(256) if byte not in set(_PLAIN_BYTES))
+    chr(256 + rank): byte for rank, byte in enumerate(byte for byte in range(256) if byte not in _PLAIN_BYTES)
 }
 
 
@@ -319,19 +319,21 @@ class ModelTokenizer:
         """
         self._embeddings = embeddings
         beyond = {token_id: token for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings}
+        if not beyond:
+            return
         # Control tokens beside the vocabulary may go that stand in no prompt: no beginning, end or turn.
         roles = {token for role, token in self.settings.roles.items() if role not in ("pad_token", "mask_token")}
         kept = {*roles, *self._backend.get_vocab(with_added_tokens=False), *self._backend.encode("").tokens}
         template = self.settings.chat_template or ""
         is_written = any(one in kept or one in template for one in beyond.values())
-        if beyond and self.special_ids >= beyond.keys() and not is_written:
+        if self.special_ids >= beyond.keys() and not is_written:
             rules = json.loads(self._backend.to_str())
             rules["added_tokens"] = [token for token in rules["added_tokens"] if token["id"] not in beyond]
             self._backend = type(self._backend).from_str(json.dumps(rules))
             self.special_ids = self.special_ids.difference(beyond)
             self._added = {token_id: token for token_id, token in self._added.items() if token_id not in beyond}
             self.size = self._backend.get_vocab_size(with_added_tokens=True)
-        elif beyond:
+        else:
             token_id, token = min(beyond.items())
             more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
             raise BadInputError(

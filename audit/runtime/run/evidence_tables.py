@@ -87,7 +87,10 @@ def make_frame(rows: Iterable[Mapping[str, Any]], schema: "pl.Schema") -> "pl.Da
 
 
 def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
-    """Write a table of `SCHEMAS` as Parquet, atomically; `StorageError` where the system refuses it."""
+    """Write one table of `SCHEMAS` as Parquet, atomically; `rows` are given as `as_table` takes them.
+
+    Raises `StorageError` where the system refuses the file, and what taking a row raises.
+    """
     import polars as pl
 
     table = as_table(name, rows).rechunk()

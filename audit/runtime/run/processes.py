@@ -55,7 +55,10 @@ class Processes:
         self.count = count
 
     def map(self, function: Callable[[Any, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(shared, item)` of each item, in order; `IncompleteError` where a process was ended."""
+        """Yield `function(shared, item)` of each item, in order; `function` is a module's, and few items are in memory.
+
+        Raises what the function raises, and `IncompleteError` where a process ended before its work did.
+        """
         if self._pool is None:
             for item in items:
                 yield function(self._shared, item)
@@ -80,7 +83,10 @@ class Processes:
 
 @contextmanager
 def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
-    """Yield `count` processes (None: one per core) that hold `shared`, and what is loaded by now; of one, this."""
+    """Yield `count` processes (None: one per core) that hold what is `shared`; of one, this process does the work.
+
+    What the functions need must be loaded before: a process has what this one has at that time.
+    """
     # Let the system have what this process freed: the allocator keeps it, beside what the next stage takes. The GNU
     # library has the function; another one may give memory back by itself.
     getattr(ctypes.CDLL(None), "malloc_trim", int)(0)

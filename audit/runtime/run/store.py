@@ -1,4 +1,7 @@
-"""The run store (SQLite, in `work/`): the settings that a run was begun with, and each finished unit of work."""
+"""The run store (SQLite, in `work/`): the settings that a run was begun with, and each finished unit of work.
+
+Each unit is committed, durably, before the next one is reported done, so that a killed audit can resume.
+"""
 
 import json
 import sqlite3

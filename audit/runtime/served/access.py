@@ -74,23 +74,7 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
     By the URL's text alone, without a name lookup. Hosts are compared whole, in lower case, without a port. A host that
     could be read in two ways is refused.
     """
-    parts = _URL.fullmatch(base_url)
-    host: str | ipaddress.IPv4Address | ipaddress.IPv6Address | None = None
-    if parts is not None and 0 < int(parts["port"] or 1) < 1 << 16:
-        try:
-            host = ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
-        except ValueError:
-            name = (parts["host"] or "").lower()
-            host = (
-                name if _HOST_NAME.fullmatch(name) and not _NUMERIC_LABEL.fullmatch(name.rpartition(".")[2]) else None
-            )
-    if host is None:
-        # The URL itself is not repeated: it may hold a password.
-        raise UnsafeError(
-            "the endpoint URL is not http:// or https:// with a plain host name or address (such as 127.0.0.1, [::1] "
-            "or models.example.org), a port and a path alone; nothing was sent; give a URL such as "
-            "http://127.0.0.1:8000/v1, and a key with a key file"
-        )
+    host = _host(base_url)
     # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved, as is ::ffff:127.0.0.1 (RFC 6890).
     if host == "localhost" or (not isinstance(host, str) and host.is_loopback and "ffff" not in str(host)):
         return
@@ -99,6 +83,24 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
             f"the endpoint host {host} is neither this machine nor approved for PHI; nothing was sent; "
             f"serve the model on 127.0.0.1, or name the host with --phi-approved {host}"
         )
+
+
+def _host(base_url: str) -> str | ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the host, a name in lower case; refuse every URL that could mean two hosts."""
+    parts = _URL.fullmatch(base_url)
+    if parts is not None and 0 < int(parts["port"] or 1) < 1 << 16:
+        try:
+            return ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
+        except ValueError:
+            host = (parts["host"] or "").lower()
+            if _HOST_NAME.fullmatch(host) and not _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+                return host
+    # The URL itself is not repeated: it may hold a password.
+    raise UnsafeError(
+        "the endpoint URL is not http:// or https:// with a plain host name or address (such as 127.0.0.1, [::1] or "
+        "models.example.org), a port and a path alone; nothing was sent; give a URL such as "
+        "http://127.0.0.1:8000/v1, and a key with a key file"
+    )
 
 
 def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:

@@ -188,7 +188,10 @@ class AnsweringModel:
         return None
 
     async def _say(self, endpoint: Endpoint, question: Question) -> tuple[str | None, str, Usage] | Failed:
-        """Ask once: return the text that can be used, else why there is none, and its tokens; or the failure."""
+        """Ask once: return the text that can be used, else why there is none, and its tokens; or the failure.
+
+        A failure is a refusal, or may pass. Raises where every further question would fail.
+        """
         _, room = self._tokens_of(question)
         schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
         # Reasoning models know no `max_tokens`, older servers nothing else.

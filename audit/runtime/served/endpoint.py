@@ -59,7 +59,10 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model that can be asked, which errors call `name`; connections are there during a `run` alone."""
+    """A served model that can be asked, which errors call `name`; connections are there during a `run` alone.
+
+    Raises `UnsafeError` for a host neither loopback nor approved.
+    """
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
@@ -68,7 +71,10 @@ class Endpoint:
     def run(
         self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """Yield each item with the result of `work`, as soon as it is there; one run at a time."""
+        """Yield each item with the result of `work`, as soon as it is there; a bounded number is begun ahead.
+
+        One run at a time. What ends it early, an error of `work` among it, ends what was begun.
+        """
         remaining, begun = iter(items), dict[Future[Result], Item]()
         for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)

@@ -10,20 +10,24 @@ import pytest
 from support.evidence_frames import evidence
 from support.patient_facts import NOTE, facts_of, writer_of
 from support.repeating_notes import PLAIN, corpus_with
+from support.runs.written_answers import save_model
 from support.written_corpus import write_corpus
 
-from clinaudit.audit.assembly import costs, pipeline
+from clinaudit.audit.assembly import costs, pipeline, results
 from clinaudit.audit.assembly.costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
-from clinaudit.audit.assembly.results import audited_prompts, hidden_digest, list_attacks
+from clinaudit.audit.assembly.inputs import load_inputs
+from clinaudit.audit.assembly.results import audited_prompts, find_conditions, hidden_digest, list_attacks
 from clinaudit.audit.assembly.scored import plan_scores
+from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.stage import load_labelled_set
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.settings import ReadingOptions
+from clinaudit.audit.runtime.run.evidence_tables import as_table
+from clinaudit.audit.runtime.settings import AuditSettings, ReadingOptions
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -188,3 +192,15 @@ def test_who_is_named_besides_counts_only_where_everybody_does(
     texts = plan_scores(asked, inputs)
     assert dict(texts.select("patient_id", "role").iter_rows()) == expected
     assert texts.height == len(expected)
+
+
+def test_each_caveat_has_a_condition_and_each_of_its_words_a_meaning(tmp_path):
+    """Else an audit of days would fail at its end, or leave a caveat out in silence."""
+    model = save_model(tmp_path / "model")
+    write_demo_corpus(tmp_path / "corpus", seed=3, patients_per_arm=2)
+    settings = AuditSettings(model=str(model), corpus=tmp_path / "corpus", out=tmp_path / "run")
+    tables = {name: as_table(name, []) for name in ("labels", "annotations", "cohorts")}
+    holds, words = find_conditions(load_inputs(settings), Estimates(as_estimates([])), tables)
+    said = results._SAID["caveats"]
+    assert holds.keys() == said.keys()
+    assert all(sentence.format_map(words) for sentence in said.values())

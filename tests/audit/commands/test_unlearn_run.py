@@ -41,7 +41,7 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
     assert run([*command, "--layer", "0", *_TRAINING]) == 0
     printed = capsys.readouterr().out
     assert f"{forgot}: the new model" in printed
-    assert "This is an interim measure (kl_min, layer)" in printed
+    assert "\n\nThis is an interim measure (kl_min, layer)" in printed
     record = json.loads((place / "forgot" / "unlearn.json").read_text())
     plan = record["settings"]["plan"]
     training = plan["training"]

@@ -107,6 +107,45 @@ def _text_of(reply: Reply | None) -> str | None:
     return said if isinstance(said, str) else None
 
 
+def _hides_thoughts(answer: dict[str, Any]) -> bool:
+    """Return whether the server counts tokens of thoughts and gives none of them."""
+    reply, usage = read_reply(answer), answer.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    is_told = reply is not None and (reply.thought or "think>" in str(reply.content))
+    return isinstance(details, dict) and bool(details.get("reasoning_tokens")) and not is_told
+
+
+def _read_answer(request: GenerationRequest, answer: dict[str, Any]) -> GenerationOutput | Failed:
+    """Return the one choice of the answer, or why it cannot be used."""
+    reply = read_reply(answer)
+    if reply is None:
+        return UNREADABLE
+    ending, text = reply.ending, _text_of(reply)
+    if ending is None and reply.word is None:
+        # Some servers say nothing.
+        is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
+        ending = "length" if is_long else "stop" if text else None
+    if ending == "filtered":
+        # Text cut by a filter would make the model look as if it leaked less.
+        return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
+    if ending == "tool":
+        return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
+    if ending == "aborted":
+        return Failed(f"broken off by the server, {reply.word}", passes=True)
+    if request.messages and ending == "length" and not (text or "").strip():
+        # Its tokens went into what the server does not give.
+        return Failed(
+            "no text, since the model thought until its tokens were used up and the server leaves the thoughts out: "
+            "switch thinking off in its chat template, let it give them (a reasoning parser), or start again, in a new "
+            "--out, with a larger --max-new-tokens"
+        )
+    if text is None or (reply.word is None and ending is None):
+        return UNREADABLE
+    if ending is None:
+        return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
+    return GenerationOutput(request.key, (), ending, text)
+
+
 def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
     """Return ln p of a prompt's tokens after the first, or why none: as many of other tokens would pass for theirs."""
     tokens = len(token_ids)
@@ -160,7 +199,10 @@ _Output = TypeVar("_Output", GenerationOutput, TokenScores)
 
 
 class OpenAIEngine:
-    """A served model; the server enforces the context length."""
+    """A served model, which enforces the context length; nothing is sent before something is asked.
+
+    Raises `UnsafeError` for a host neither loopback nor approved.
+    """
 
     name = "openai"
 
@@ -205,7 +247,10 @@ class OpenAIEngine:
         yield from self._ask_all(requests, self._complete, "generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; `NoScoresError` before any of them is sent."""
+        """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
+
+        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
+        """
         protocol.require_scorable(requests, longest=self.longest_scored)
         if requests:
             longest = max(len(request.token_ids) for request in requests)
@@ -352,44 +397,19 @@ class OpenAIEngine:
         answer = await self._ask(request, form)
         if isinstance(answer, Failed):
             return answer
-        if (reply := read_reply(answer)) is None:
-            return UNREADABLE
-        ending, text = reply.ending, _text_of(reply)
-        if ending is None and reply.word is None:
-            # Some servers say nothing.
-            is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
-            ending = "length" if is_long else "stop" if text else None
-        if ending == "filtered":
-            # Text cut by a filter would make the model look as if it leaked less.
-            return Failed(f"text withheld by a filter of the server, {reply.word}: switch it off")
-        if ending == "tool":
-            return Failed(f"a tool called instead of text, {reply.word}: serve the model without tools")
-        if ending == "aborted":
-            return Failed(f"broken off by the server, {reply.word}", passes=True)
-        if request.messages and ending == "length" and not (text or "").strip():
-            # Its tokens went into what the server does not give.
-            return Failed(
-                "no text, since the model thought until its tokens were used up and the server leaves the thoughts "
-                "out: switch thinking off in its chat template, let it give them (a reasoning parser), or start again, "
-                "in a new --out, with a larger --max-new-tokens"
-            )
-        if text is None or (reply.word is None and ending is None):
-            return UNREADABLE
-        if ending is None:
-            return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
-        usage = answer.get("usage")
-        details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-        is_told = reply.thought or "think>" in str(reply.content)
-        if isinstance(details, dict) and details.get("reasoning_tokens") and not is_told:
+        read = _read_answer(request, answer)
+        if isinstance(read, Failed):
+            return read
+        if _hides_thoughts(answer):
             self._warn_once(f"{self._server} keeps what the model thought: that is not audited")
         if form.gives_back:
-            text = text.lstrip()
+            text = (read.text or "").lstrip()
             prompt = (request.messages[-1][1] if request.messages else request.prompt).lstrip()
             if not text.startswith(prompt):
                 return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
-            text = text.removeprefix(prompt)
-        self._require_whole(ending, request, answer)
-        return GenerationOutput(request.key, (), ending, text)
+            read = replace(read, text=text.removeprefix(prompt))
+        self._require_whole(read.finish_reason, request, answer)
+        return read
 
     async def _find_scoring(self, longest: int) -> int:
         """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def uniform_numbers(seed: int, count: int) -> npt.NDArray[np.float64]:
-    """Return the numbers in [0, 1) at which a text's tokens are drawn; texts of one seed have the same."""
+    """Return the numbers in [0, 1) at which a text's tokens are drawn, one a token; the first ones of any count agree.
+
+    Texts of one seed have the same numbers: who draws several gives each a seed of its own.
+    """
     return np.random.default_rng(seed).random(count)
 
 

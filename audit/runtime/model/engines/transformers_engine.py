@@ -90,9 +90,14 @@ def _score_batch(model: Any, batch: Sequence[ScoreRequest], *, step: int) -> lis
             end = min(start + step, longest - 1)
             # Position p predicts token p + 1; there is no asking for no logits at all.
             kept = min(end - start, max(1, end - first + 1))
-            given = {"input_ids": token_ids[:, start:end], "position_ids": positions[:, start:end]}
-            given["attention_mask"] = mask[:, :end]
-            read = model(**given, past_key_values=cache, use_cache=True, logits_to_keep=kept)
+            read = model(
+                input_ids=token_ids[:, start:end],
+                attention_mask=mask[:, :end],
+                position_ids=positions[:, start:end],
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=kept,
+            )
             cache = read.get("past_key_values")
             if end >= first:
                 parts.append(_measure(read.logits[:, -kept:], token_ids[:, end - kept + 1 : end + 1]).cpu())
@@ -121,7 +126,10 @@ def _measure(logits: "Tensor", tokens: "Tensor") -> "Tensor":
 
 
 class TransformersEngine:
-    """A causal language model of transformers, float32 on a CPU, the checkpoint's own dtype on a GPU."""
+    """A causal language model of transformers, float32 on a CPU, the checkpoint's own dtype on a GPU.
+
+    Raises `BadInputError` where transformers cannot load it.
+    """
 
     name = "transformers"
 

@@ -40,7 +40,10 @@ _MOST_BARRED = 128
 
 
 class VllmEngine:
-    """A model loaded into vLLM; one at a time in a process."""
+    """A model loaded into vLLM; one at a time in a process.
+
+    Raises `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work.
+    """
 
     name = "vllm"
 

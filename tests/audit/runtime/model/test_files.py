@@ -212,6 +212,7 @@ def test_an_adapter_with_its_base(model, adapter):
 
 WEIGHTS = "adapter_model.safetensors"
 QUANTIZED = replace("../model/config.json", {**CONFIG, "quantization_config": {"quant_method": "awq"}})
+QUANTIZED_SOMEHOW = replace("../model/config.json", {**CONFIG, "quantization_config": {}})
 
 
 @pytest.mark.parametrize(
@@ -223,6 +224,7 @@ QUANTIZED = replace("../model/config.json", {**CONFIG, "quantization_config": {"
         (remove("adapter_config.json"), BadInputError, "no adapter in .*; give a whole model without --base-model"),
         (lambda adapter: (adapter / WEIGHTS).rename(adapter / "adapter_model.bin"), UnsafeError, "pickle weights"),
         (QUANTIZED, BadInputError, r"quantized \(awq\).*before it was quantized"),
+        (QUANTIZED_SOMEHOW, BadInputError, r"quantized \(unknown method\)"),
     ],
 )
 def test_an_unusable_adapter(model, adapter, plant, error, match):
