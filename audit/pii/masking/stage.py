@@ -57,6 +57,8 @@ class MaskedFile:
     clinical_terms: int = 0
     #: Prompts that are withheld, by reason.
     withheld: Counter[str] = field(default_factory=Counter)
+    #: Where a detector failed first, if one did: `KeyError at rules.py:12`.
+    failure: str | None = None
 
     def add(self, masked: MaskedPrompt) -> None:
         """Count what became of one prompt."""
@@ -66,6 +68,7 @@ class MaskedFile:
         for tag, finders in masked.found_by.items():
             self.found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
         self.withheld.update(filter(None, [masked.withheld]))
+        self.failure = self.failure or masked.failure
 
 
 class MappedPrompt(Record):
