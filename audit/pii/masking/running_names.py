@@ -137,7 +137,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str]) -> bool:
     start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
     is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
     is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
-    if is_known and text[end : end + 1] not in "'’" and _RE.relative_before.search(text, begin, start):
+    if is_known and not text.startswith(("'", "’"), end) and _RE.relative_before.search(text, begin, start):
         # A relative's first name may be a brand's: "daughter Yasmin".
         return True
     if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
