@@ -105,7 +105,10 @@ class _Vocabulary:
 
 
 def _features(token: Token) -> tuple[str, str, str]:
-    """Return a token's word, its shape (`Xxxxx` is `Xx`, `AB12` is `Xd`, up to six digits `dddd`), and its ending."""
+    """Return a token's word, its shape, and its ending, the last three letters.
+
+    The shape of `Xxxxx` is `Xx`, of `2024` `dddd`, of `AB12` `Xd`; digits are counted up to six.
+    """
     text, word = token.text, token.text.casefold()
     signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in text]
     shape = "d" * min(len(text), 6) if text.isdigit() else "".join(sign for sign, _ in groupby(signs))[:8]
