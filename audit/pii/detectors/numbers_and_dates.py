@@ -139,13 +139,15 @@ def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield the dates of which a match is a part; the label before each says what it is of."""
     text, start, end = match.string, match.start(), match.end()
     for found in find_dates(text, max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)):
+        if found.end <= start or found.start >= end:
+            continue
         # A date without a year may be one of two on a scale, or of a span.
         is_no_day = found.readings[0].startswith("-") and (
             _RE.no_day.match(text, found.start)
             or _RE.up_to_no_day.search(text, max(0, found.start - _BEFORE_DATE_CHARS), found.end)
             or _RE.of_a_span.match(text, found.end)
         )
-        if found.start < end and found.end > start and not is_no_day:
+        if not is_no_day:
             yield found.start, found.end, _kind_of(text, found.start)
 
 

@@ -111,10 +111,12 @@ def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
             # "van" of "Anna van Dam".
             continue
         if is_taken or not (row and is_capital and _RE.between.fullmatch(text, row[-1].end(), word.start())):
-            yield row
+            if row:
+                yield row
             row = []
         row += [word] if is_capital and not is_taken else []
-    yield row
+    if row:
+        yield row
 
 
 def _cut(row: _Run) -> _Run:

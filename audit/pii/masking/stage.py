@@ -198,9 +198,10 @@ def _relevance_of_model(
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        identity = identity_of(model, kind="relevance", seed=0)
+        seed = 0
+        identity = identity_of(model, kind="relevance", seed=seed)
         name = "the endpoint that is asked what a question needs (--served-url)"
-        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=0)
+        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, Inquiry[list[str]]] = {}
