@@ -97,8 +97,8 @@ def _is_sure_first_name(word: str) -> bool:
 @lru_cache(maxsize=100_000)
 def _may_be_name(word: str) -> bool:
     """Whether a capitalized word is more than a word of the language or of medicine."""
-    is_listed = not lists.is_plain_word(word) or lists.is_first_name(word) or lists.is_last_name(word)
-    return is_listed and not is_clinical(word)
+    is_word = lists.is_plain_word(word) and not (lists.is_first_name(word) or lists.is_last_name(word))
+    return not is_word and not is_clinical(word)
 
 
 def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
