@@ -11,7 +11,9 @@
 A message says what, where, and what to do next. It never holds note text, a patient's name or token ids.
 """
 
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 #: Problems listed under a bad-input error; of the rest only the count is given.
@@ -83,3 +85,9 @@ class IntegrityError(ClinauditError):
 
     code = "INTEGRITY"
     status = 7
+
+
+def place_of(error: BaseException) -> str:
+    """Return what an error is and where it was raised, `KeyError at rules.py:12`: its message may hold note text."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"

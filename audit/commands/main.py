@@ -11,7 +11,6 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 
 import click
 
@@ -26,7 +25,7 @@ from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.show import again, evidence, purge, report, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.runtime.console import ends_in_order, warn
-from clinaudit.errors import ClinauditError, StorageError
+from clinaudit.errors import ClinauditError, StorageError, place_of
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 _INTERRUPTED = 130
@@ -68,9 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         warn(f"error[STORAGE]: {reason}{_where(error)}; mend it and run the same command again")
         return StorageError.status
     except Exception as error:  # noqa: BLE001 (a traceback could hold note text; its last place tells where)
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
-        warn(f"error[BUG]: {type(error).__name__} at {where}; please report this line")
+        warn(f"error[BUG]: {place_of(error)}; please report this line")
         return _BUG
     return status if isinstance(status, int) else 0
 

@@ -9,7 +9,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.pii.mask_options import MaskOptions
-from clinaudit.audit.runtime.console import Progress, say_of_finished_work
+from clinaudit.audit.runtime.console import Progress, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
@@ -62,6 +62,8 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
 
     given = MaskOptions.of(**options)
     masked = run_mask(given, progress=Progress(quiet=quiet))
+    if masked.failure is not None:
+        warn(f"warning: a detector failed ({masked.failure}); please report this line")
     lines = [*_summary(masked, given), *(_explained(masked.found_by) if explain else [])]
     say_of_finished_work("\n".join(map(harmless_text, lines)))
     return _WITHHELD if masked.withheld else 0

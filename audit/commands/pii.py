@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands import options as of_commands
+from clinaudit.audit.commands import options as shared
 from clinaudit.audit.commands.options import PATH, Command, options_of, take_served, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work
@@ -131,7 +131,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     scores = score_given(gold, answers, seed=seed)
     write_atomically(out, scores.model_dump_json(indent=1) + "\n")
     if not quiet:
-        of_commands.warn_of_unread(header, predictions)
+        shared.warn_of_unread(header, predictions)
         say_of_finished_work(bench_text(scores))
     return 0
 

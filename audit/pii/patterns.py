@@ -14,7 +14,10 @@ from typing import Any
 
 
 class Patterns:
-    """The patterns of a module, as attributes; each is compiled when it is first asked for."""
+    """The patterns of a module, as attributes: `_RE = Patterns(__name__)`, then `_RE.token.findall(text)`.
+
+    Each is compiled when it is first asked for.
+    """
 
     def __init__(self, module: str, expand: Callable[[str], str] = str) -> None:
         """Take a module's `__name__`, and what puts the words of a vocabulary in the place of their names."""
@@ -22,14 +25,20 @@ class Patterns:
         self._expand = expand
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
-        table = _read(self._package)[self._table]
-        any_case = table.get("any_case", {})
-        if name not in table and name not in any_case:
-            raise AttributeError(f"no pattern {name!r} of {self._table} in {self._package}")
-        written = "".join(any_case.get(name) or table[name])
-        for shared, text in table.get("shared", {}).items():
+        """Return a row, compiled; raises AttributeError where there is none, KeyError where it names no known words."""
+        # What copies or pickles asks for such names, before there is a package to read.
+        rows = {} if name.startswith("_") else _read(self._package)[self._table]
+        any_case = rows.get("any_case", {})
+        row = any_case.get(name, rows.get(name))
+        if not isinstance(row, str | list):
+            raise AttributeError(f"there is no pattern {name!r}")
+        written = "".join(row)
+        for shared, text in rows.get("shared", {}).items():
             written = written.replace(f"${{{shared}}}", "".join(text))
-        compiled = re.compile(self._expand(written), re.IGNORECASE if name in any_case else 0)
+        written = self._expand(written)
+        if "${" in written:
+            raise KeyError(f"the pattern {name!r} of {self._table} names words that stand nowhere")
+        compiled = re.compile(written, re.IGNORECASE if name in any_case else 0)
         # From now on it is an attribute as any other.
         setattr(self, name, compiled)
         return compiled
@@ -37,4 +46,10 @@ class Patterns:
 
 @cache
 def _read(package: str) -> Mapping[str, Any]:
-    return tomllib.loads(files(package).joinpath("patterns.toml").read_text("utf-8"))
+    """Return the tables of a package; raises ValueError for a table of no use, and for a row that stands twice."""
+    tables = tomllib.loads(files(package).joinpath("patterns.toml").read_text("utf-8"))
+    for module, rows in tables.items():
+        unknown = {name for name, row in rows.items() if isinstance(row, dict)} - {"any_case", "shared"}
+        if unclear := unknown | (rows.keys() & rows.get("any_case", {}).keys()):
+            raise ValueError(f"patterns of {package}.{module}: unknown, or twice: {', '.join(sorted(unclear))}")
+    return tables

@@ -48,6 +48,8 @@ def needed_categories(query: str | None) -> frozenset[str]:
 Gender = Literal["female", "male"]
 Role = Literal["speaker", "patient", "relative", "clinician", "other"]
 
+#: What a relative is called by, beside names.
+_NOUNS: Final = frozenset(_RE.noun.pattern.split("|"))
 _TITLES: Final = frozenset({"mrs", "ms", "miss", "madam", "mr", "sir", "dr", "doctor", "prof"})
 
 
@@ -148,7 +150,7 @@ class DescribedSubjects:
             return self._mentions[-1][1][0]
         for subject in reversed(self.subjects):
             # Of two who share a surname neither has all words of the other's name.
-            names = {word for word in subject.words if not _RE.noun.fullmatch(word)}
+            names = subject.words - _NOUNS
             if names and (words <= names or names <= words):
                 return subject
         return next((one for one in self._in_role(role) if role == "patient" and not one.words), None)

@@ -16,7 +16,6 @@ import platform
 import resource
 import socket
 import ssl
-import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from clinaudit.audit.runtime.console import quiet_stderr
 from clinaudit.audit.runtime.run.directory import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.audit.runtime.run.processes import open_processes
-from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
+from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError, place_of
 
 #: Ray's own settings, for the driver and each node: with these Ray refuses whoever lacks certificate or token.
 SETTINGS: Final = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -154,8 +153,7 @@ class _Worker:
         except ClinauditError as error:
             return error
         except Exception as error:  # noqa: BLE001
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            return _lost(f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}")
+            return _lost(place_of(error))
 
 
 def _lost(what: str) -> IncompleteError:

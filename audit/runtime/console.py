@@ -120,10 +120,11 @@ def ends_in_order() -> Iterator[None]:
         signal.signal(number, end)
     try:
         yield
-    except Exception:
-        # A library that calls us may raise an error of its own in place of the interrupt: pydantic does.
+    except Exception as error:
+        # A library that calls us may raise an error of its own in place of the interrupt: pydantic does. It may quote
+        # a text, or be a fault of what is done on the way out: it is kept, and the command line prints no cause.
         if came:
-            raise KeyboardInterrupt from None
+            raise KeyboardInterrupt from error
         raise
     finally:
         sys.unraisablehook = usual_hook

@@ -33,6 +33,7 @@ CHECKED: Final = "checked"
 
 
 def _name(value: object) -> object:
+    """Return a name as a text; raises `PydanticCustomError` for one that cannot stand in a table."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str) and (not text.strip() or len(text) > 200 or not text.isprintable()):
         raise PydanticCustomError(CHECKED, "is blank, longer than 200 characters, or holds one that cannot be printed")
@@ -148,6 +149,7 @@ def occurrences(text: str, within: str, *, ignore_case: bool = False, in_numbers
 
 @lru_cache(maxsize=10_000)
 def _occurrence(text: str, ignore_case: bool, in_numbers: bool) -> re.Pattern[str]:
+
     def edge(char: str, of_word: str, of_number: str) -> str:
         return (of_word if re.match(r"\w", char) else "") + (of_number if char.isdigit() and not in_numbers else "")
 
@@ -285,6 +287,7 @@ def check_sample(sample: Sample) -> list[str]:
 
 
 def _entity_problems(sample: Sample) -> Iterator[str]:
+    """Yield what is wrong with types and categories, and with how occurrences are numbered and listed."""
     if not sample.subjects:
         yield "no subject"
     for number, subject in enumerate(sample.subjects):
@@ -309,6 +312,7 @@ def _entity_problems(sample: Sample) -> Iterator[str]:
 
 
 def _question_problems(sample: Sample) -> Iterator[str]:
+    """Yield what is wrong with the question, and with what it needs: no name, and nothing that it names."""
     types = {(subject.id, entity.text): entity.type for subject in sample.subjects for entity in subject.entities}
     if not sample.query.strip():
         yield "no question"

@@ -200,13 +200,16 @@ _ANSWER_FIELDS: Final[Mapping[BenchTask, str]] = dict(
 
 
 class GoldAnswers(NamedTuple):
-    """The gold sets of one sample: the entities of each subject (task 1), E_q (task 2), and E without it (task 3)."""
+    """The gold sets of one sample."""
 
     sample: str
     subset: schema.BenchSubset
     domain: schema.BenchDomain
+    #: The entities of each subject: task 1.
     subjects: tuple[frozenset[TypedText], ...]
+    #: The texts without which the question cannot be answered, E_q: task 2.
     needed: frozenset[str]
+    #: The other texts, E without E_q, which are to be masked: task 3.
     unneeded: frozenset[str]
 
 
@@ -214,9 +217,8 @@ def gold_of(sample: Sample) -> GoldAnswers:
     """Return the gold sets of a sample."""
     subjects = _typed_texts(sample.subjects)
     needed = frozenset(comparable_text(entity.text) for entity in sample.query_related)
-    return GoldAnswers(
-        sample.id, sample.subset, sample.domain, subjects, needed, texts_of({*()}.union(*subjects)) - needed
-    )
+    unneeded = texts_of(frozenset[TypedText]().union(*subjects)) - needed
+    return GoldAnswers(sample.id, sample.subset, sample.domain, subjects, needed, unneeded)
 
 
 def _typed_texts(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.detectors.word_lists import read_labels
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
@@ -43,7 +42,7 @@ class PresidioDetector:
         self._engine = _load_engine()
         # Presidio may raise where it is asked for what no recognizer of its version finds, as US_MBI and US_NPI.
         known = set(self._engine.get_supported_entities("en"))
-        named = {entity: category for entity, category in read_labels("presidio").items() if category != "none"}
+        named = {entity: category for entity, category in lists.read_labels("presidio").items() if category != "none"}
         self._categories = {entity: category for entity, category in named.items() if entity in known}
 
     def detect(self, text: str) -> list[EntitySpan]:
@@ -65,7 +64,7 @@ def _load_engine() -> "AnalyzerEngine":
     # By default it fetches a list, and keeps it in a cache.
     tldextract.TLD_EXTRACTOR = TLDExtract(suffix_list_urls=(), cache_dir=None)
     logging.getLogger("presidio-analyzer").setLevel(logging.WARNING)
-    ignored = [label for label, category in read_labels("presidio").items() if category == "none"]
+    ignored = [label for label, category in lists.read_labels("presidio").items() if category == "none"]
     mapping = {**MODEL_TO_PRESIDIO_ENTITY_MAPPING, "FAC": "LOCATION"}
     labels = NerModelConfiguration(labels_to_ignore=ignored, model_to_presidio_entity_mapping=mapping)
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}], ner_model_configuration=labels)
@@ -119,7 +118,7 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
     """Return those entities, each with the start of what it was found in, that no list knows better."""
     found = []
     for begin, entity in named:
-        category = read_labels("spacy").get(entity.label_)
+        category = lists.read_labels("spacy").get(entity.label_)
         start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
         end = lists.without_labels(text, start, end)
         written = text[start:end]
@@ -183,7 +182,7 @@ class NameModel:
         self._model = TokenLabels(directory)
         self.name = f"the model in {self._model.directory}"
         self._plain = {label: _plain(label) for label in self._model.labels}
-        unknown = sorted(label for label, plain in self._plain.items() if plain not in read_labels("name_model"))
+        unknown = sorted(label for label, plain in self._plain.items() if plain not in lists.read_labels("name_model"))
         if unknown:
             raise BadInputError(
                 f"the model in {self._model.directory} has labels that clinaudit does not know: {', '.join(unknown)}; "
@@ -192,7 +191,7 @@ class NameModel:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        found = ((start, end, read_labels("name_model")[label]) for start, end, label in self._joined(text))
+        found = ((start, end, lists.read_labels("name_model")[label]) for start, end, label in self._joined(text))
         return [EntitySpan(*span, self.name) for span in found if span[2] != "none"]
 
     def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:

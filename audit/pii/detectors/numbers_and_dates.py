@@ -86,9 +86,11 @@ def _says_measure(text: str) -> bool:
     return any(word.lower().rstrip("'’") in read_words("measures") for word in _RE.words.findall(text))
 
 
-#: Characters of a line: a text without line ends is a banner as far as this. Lines of a form at the head of a text, one
-#: field a line, and the characters of one.
-_MOST_CHARS, _MOST_LINES, _LONGEST_FIELD_CHARS = 300, 15, 60
+#: Of a line; a text without line ends is a banner as far as this.
+_MOST_CHARS: Final = 300
+#: Lines of a form at the head of a text, one field a line.
+_MOST_LINES: Final = 15
+_LONGEST_FIELD_CHARS: Final = 60
 
 
 def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
@@ -132,20 +134,25 @@ def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
 
 
 #: How far before a date its label, and around a part of one the rest is looked for, in characters.
-_DATE_LABEL_CHARS, _AROUND_CHARS, _BEFORE_DATE_CHARS, _BEFORE_SCORE_CHARS = 48, 40, 30, 120
+_DATE_LABEL_CHARS: Final = 48
+_AROUND_CHARS: Final = 40
+_BEFORE_DATE_CHARS: Final = 30
+_BEFORE_SCORE_CHARS: Final = 120
 
 
 def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield the dates of which a match is a part; the label before each says what it is of."""
     text, start, end = match.string, match.start(), match.end()
     for found in find_dates(text, max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)):
+        if found.end <= start or found.start >= end:
+            continue
         # A date without a year may be one of two on a scale, or of a span.
         is_no_day = found.readings[0].startswith("-") and (
             _RE.no_day.match(text, found.start)
             or _RE.up_to_no_day.search(text, max(0, found.start - _BEFORE_DATE_CHARS), found.end)
             or _RE.of_a_span.match(text, found.end)
         )
-        if found.start < end and found.end > start and not is_no_day:
+        if not is_no_day:
             yield found.start, found.end, _kind_of(text, found.start)
 
 
@@ -248,9 +255,11 @@ _VIN_VALUES: Final = dict(
     zip("ABCDEFGHJKLMNPRSTUVWXYZ", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
 )
 _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-#: Of any number; after a label that is a word of a note too, with nothing between, since a year, a dose and a count
-#: have fewer; of a telephone number, and of groups after such a label.
-_FEWEST_DIGITS, _FEWEST_DIGITS_BARE, _FEWEST_DIGITS_LONG = 4, 5, 7
+_FEWEST_DIGITS: Final = 4
+#: After a label that is a word of a note too, with nothing between: a year, a dose and a count have fewer.
+_FEWEST_DIGITS_BARE: Final = 5
+#: Of a telephone number, and of groups after such a label.
+_FEWEST_DIGITS_LONG: Final = 7
 
 
 def is_vin(code: str) -> bool:

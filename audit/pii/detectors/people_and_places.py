@@ -18,7 +18,8 @@ from clinaudit.audit.pii.values.normal_form import name_parts
 
 _RE: Final = Patterns(__name__, expand)
 
-_MAY_WRITE, _IS_OF_A_TOWN = says("-nobody"), says("-term -coding_systems -no_names")
+_MAY_WRITE: Final = says("-nobody")
+_IS_OF_A_TOWN: Final = says("-term -coding_systems -no_names")
 _FEWEST_LETTERS_ALONE: Final = 4
 #: How far before a name, a state and an occupation is read, in characters.
 _CHARS: Final = 40

@@ -90,12 +90,14 @@ def read_labels(model: str) -> Mapping[str, str]:
     return {label: category for category, labels in rows.items() for label in labels.split()}
 
 
-#: Words in small letters that end as findings, procedures and specialties do, or by the stems by which nonproprietary
-#: names of drugs are made (USAN), after two letters at least.
-_FINDING, _DRUG_STEM = (
-    re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
-    for name in ("endings_of_findings", "stems_of_drugs")
-)
+def _ending(name: str) -> re.Pattern[str]:
+    """Return what matches words in small letters that end as one of a list, after two letters at least."""
+    return re.compile(rf"[a-z]{{2,}}(?:{'|'.join(sorted(read_words(name)))})")
+
+
+#: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
+_FINDING: Final = _ending("endings_of_findings")
+_DRUG_STEM: Final = _ending("stems_of_drugs")
 #: Names that end as findings do, of those that are known to.
 _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
 
@@ -285,8 +287,8 @@ def is_eponym(text: str, start: int, end: int) -> bool:
             or (former and is_allowed(f"{former[1]} {written}"))
         ):
             return True
-        is_listed = is_first_name(written) or is_last_name(written)
-        if not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):
+        is_name = is_first_name(written) or is_last_name(written)
+        if not is_name and (follows in read_words("things") or _is_of_german(text, start, end)):
             return True
     if text[max(0, start - 1) : start] == "?" and _RE.suspected.match(text, end):
         return True

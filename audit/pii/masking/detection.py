@@ -247,7 +247,9 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
 #: What finds a value once more.
 _AGAIN: Final = ("masked elsewhere in the record",)
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
-_LEAST_LETTERS, _LEAST_LETTERS_OF_NAME, _LEAST_DIGITS = 4, 3, 5
+_LEAST_LETTERS: Final = 4
+_LEAST_LETTERS_OF_NAME: Final = 3
+_LEAST_DIGITS: Final = 5
 #: What is written backwards is looked for too, from this length on.
 _LEAST_BACKWARDS: Final = 7
 #: Words of names that are no name by themselves.

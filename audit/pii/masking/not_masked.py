@@ -26,9 +26,14 @@ _TITLES: Final = frozenset(
     {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}
 )
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
+#: Letters of an abbreviation, and words of what stands among diseases to rule out.
 _FEW_LETTERS: Final = 3
+_FEW_WORDS: Final = 2
 #: How far before a name, and around a duration, is read, in characters.
-_TITLE_CHARS, _BEFORE_CHARS, _CHARS, _SENTENCE_CHARS = 12, 40, 60, 160
+_TITLE_CHARS: Final = 12
+_BEFORE_CHARS: Final = 40
+_CHARS: Final = 60
+_SENTENCE_CHARS: Final = 160
 
 
 def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
@@ -51,7 +56,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
         or _RE.pair_and_score.match(text, end)
         or (not is_one and lists.is_allowed(text[start:end]) and not _RE.relative.search(text, begin, start))
         or _RE.of_a_thing.search(text, begin, start)
-        or (len(found) < _FEW_LETTERS and _RE.to_rule_out.search(text, max(0, start - 2 * _CHARS), start))
+        or (len(found) <= _FEW_WORDS and _RE.to_rule_out.search(text, max(0, start - 2 * _CHARS), start))
         or (is_one and _is_no_name_here(text, start, end, found[0]))
         or any(map(_RE.no_longer.fullmatch, found))
     ):

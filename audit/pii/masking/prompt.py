@@ -25,7 +25,7 @@ from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.known_values import FoldedWords
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.run.processes import Processes, open_processes, usable_cores
-from clinaudit.errors import ClinauditError
+from clinaudit.errors import ClinauditError, place_of
 
 #: Why a text is withheld, in fixed words.
 RESIDUAL: Final = "the rescan still found identifiers"
@@ -67,6 +67,8 @@ class MaskedPrompt:
     stays: Counter[str] = field(default_factory=Counter)
     #: Why the text is withheld, in fixed words.
     withheld: str | None = None
+    #: Where the detector failed, if it did: `KeyError at rules.py:12`.
+    failure: str | None = None
 
     @property
     def tags(self) -> int:
@@ -118,13 +120,13 @@ class PromptMasker:
         with open_processes(self, count) as processes:
             yield processes
 
-    def find(self, prompt: Prompt) -> FoundPrompt | None:
-        """Return what is found in a prompt; None where the detector fails."""
+    def find(self, prompt: Prompt) -> FoundPrompt | MaskedPrompt:
+        """Return what is found in a prompt; where the detector fails, the prompt withheld."""
         text, query = prompt
         try:
             return FoundPrompt(text, query, self._detect(text), self._detect(query) if query is not None else ())
-        except DetectionError:
-            return None
+        except DetectionError as error:
+            return error.withheld()
 
     def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
         """Return what may stay in the text if the question needs it, by start: quasi-identifiers in no direct one."""
@@ -136,11 +138,11 @@ class PromptMasker:
 
         return [span for span in found.spans if self._may_stay(span) and is_apart(span)]
 
-    def mask(self, decided: tuple[FoundPrompt | None, Collection[EntitySpan]]) -> MaskedPrompt:
+    def mask(self, decided: tuple[FoundPrompt | MaskedPrompt, Collection[EntitySpan]]) -> MaskedPrompt:
         """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question."""
         found, needed = decided
-        if found is None:
-            return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED)
+        if isinstance(found, MaskedPrompt):
+            return found
         kept = {span for span in self.keepable(found) if span in needed}
         texts = [_Masking(found.text, found.spans, kept, self._terms)]
         if found.query is not None:
@@ -150,8 +152,8 @@ class PromptMasker:
             texts.append(_Masking(found.query, found.query_spans, query_kept, self._terms))
         try:
             written = self._write(texts)
-        except DetectionError:
-            return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED)
+        except DetectionError as error:
+            return error.withheld()
         if written is None:
             return MaskedPrompt(None, None, {}, withheld=RESIDUAL)
         book, tagged = written
@@ -198,7 +200,8 @@ class PromptMasker:
     def _find(self, text: str) -> list[EntitySpan]:
         """Return what the detector finds that is of somebody, part by part, and what the text's structure says.
 
-        Raises `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work.
+        Raises `DetectionError` for whatever a library or a bug raises, which may quote the text; not for what stops the
+        work, `ClinauditError` and `MemoryError`.
         """
         try:
             found = set(_BY_STRUCTURE.detect(text))
@@ -206,10 +209,10 @@ class PromptMasker:
                 spans = self._detector.detect(text[begin:end])
                 found |= {EntitySpan(span.start + begin, span.end + begin, *span[2:]) for span in spans}
             return named_somebody(text, sorted(found))
-        except ClinauditError:
+        except (ClinauditError, MemoryError):
             raise
-        except Exception:  # noqa: BLE001 (a library's error of any kind: the prompt is withheld, and its text not quoted)
-            raise DetectionError from None
+        except Exception as error:  # noqa: BLE001 (of any kind: the prompt is withheld, and its text not quoted)
+            raise DetectionError(place_of(error)) from None
 
     def _detect(self, text: str) -> tuple[EntitySpan, ...]:
         found = [pooled(text, span) for span in self._find(text)]
@@ -316,9 +319,14 @@ def mask_prompts(
             advance(len(text))
 
     found = list(in_turn(PromptMasker.find, prompts))
-    needed = iter(relevance([one for one in found if one is not None]))
-    return list(in_turn(PromptMasker.mask, [(one, () if one is None else next(needed)) for one in found]))
+    needed = iter(relevance([one for one in found if isinstance(one, FoundPrompt)]))
+    decided = [(one, next(needed) if isinstance(one, FoundPrompt) else ()) for one in found]
+    return list(in_turn(PromptMasker.mask, decided))
 
 
 class DetectionError(Exception):
-    """A detector failed on a text; holds nothing of it."""
+    """A detector failed on a text; says where, and holds nothing of the text."""
+
+    def withheld(self) -> MaskedPrompt:
+        """Return the prompt that it failed on."""
+        return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED, failure=str(self))

@@ -97,8 +97,8 @@ def _is_sure_first_name(word: str) -> bool:
 @lru_cache(maxsize=100_000)
 def _may_be_name(word: str) -> bool:
     """Whether a capitalized word is more than a word of the language or of medicine."""
-    is_listed = not lists.is_plain_word(word) or lists.is_first_name(word) or lists.is_last_name(word)
-    return is_listed and not is_clinical(word)
+    is_word = lists.is_plain_word(word) and not (lists.is_first_name(word) or lists.is_last_name(word))
+    return not is_word and not is_clinical(word)
 
 
 def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
@@ -111,10 +111,12 @@ def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
             # "van" of "Anna van Dam".
             continue
         if is_taken or not (row and is_capital and _RE.between.fullmatch(text, row[-1].end(), word.start())):
-            yield row
+            if row:
+                yield row
             row = []
         row += [word] if is_capital and not is_taken else []
-    yield row
+    if row:
+        yield row
 
 
 def _cut(row: _Run) -> _Run:
@@ -137,7 +139,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str]) -> bool:
     start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
     is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
     is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
-    if is_known and text[end : end + 1] not in "'’" and _RE.relative_before.search(text, begin, start):
+    if is_known and not text.startswith(("'", "’"), end) and _RE.relative_before.search(text, begin, start):
         # A relative's first name may be a brand's: "daughter Yasmin".
         return True
     if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):

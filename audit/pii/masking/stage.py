@@ -57,6 +57,8 @@ class MaskedFile:
     clinical_terms: int = 0
     #: Prompts that are withheld, by reason.
     withheld: Counter[str] = field(default_factory=Counter)
+    #: Where a detector failed first, if one did: `KeyError at rules.py:12`.
+    failure: str | None = None
 
     def add(self, masked: MaskedPrompt) -> None:
         """Count what became of one prompt."""
@@ -66,6 +68,7 @@ class MaskedFile:
         for tag, finders in masked.found_by.items():
             self.found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
         self.withheld.update(filter(None, [masked.withheld]))
+        self.failure = self.failure or masked.failure
 
 
 class MappedPrompt(Record):
@@ -195,9 +198,10 @@ def _relevance_of_model(
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        identity = identity_of(model, kind="relevance", seed=0)
+        seed = 0
+        identity = identity_of(model, kind="relevance", seed=seed)
         name = "the endpoint that is asked what a question needs (--served-url)"
-        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=0)
+        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, Inquiry[list[str]]] = {}

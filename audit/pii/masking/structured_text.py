@@ -22,7 +22,10 @@ _TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fiel
 _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())
 _BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
 _SETS: Final = {name: frozenset(held) for name, held in _TABLES["sets"].items()}
-_OF_ANYTHING, _WEAK, _HEADINGS, _OF_A_PAGE = (_SETS[name] for name in ("of_anything", "weak", "headings", "of_a_page"))
+_OF_ANYTHING: Final = _SETS["of_anything"]
+_WEAK: Final = _SETS["weak"]
+_HEADINGS: Final = _SETS["headings"]
+_OF_A_PAGE: Final = _SETS["of_a_page"]
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
@@ -30,7 +33,8 @@ _OF_SEGMENT: Final = {
     segment: {number: category for category, numbers in held.items() for number in numbers}
     for segment, held in _TABLES["segments"].items()
 }
-_WHOLE, _CODED_IN_PID = _SETS["whole_segments"], _SETS["coded_in_pid"]
+_WHOLE: Final = _SETS["whole_segments"]
+_CODED_IN_PID: Final = _SETS["coded_in_pid"]
 _SOMEBODY_IN: Final = {segment: _SETS[f"somebody_in_{segment.lower()}"] for segment in ("OBR", "OBX")}
 _DEEPEST: Final = 40
 

@@ -51,22 +51,25 @@ def join_mentions(category_of: Mapping[Mention, str | None]) -> dict[Mention, Me
     longest = [one for one in words if not any(words[one] < other for other in words.values())]
     for one in words.keys() - set(longest):
         group = alike[one.words, one.generation]
-
-        def may_be_of(whole: Mention, title: str = titles[one], group: Sequence[Mention] = group) -> bool:
-            if title and titles[whole]:
-                return title == titles[whole]
-            # A doctor of a patient's last name is somebody else; of others any one title is that of the whole name.
-            known = {each.title for each in group} - {"", "doctor" if category_of[whole] in _NO_DOCTORS else ""}
-            return not title or known == {title}
-
         wholes = [
             other
             for other in longest
-            if words[one] < words[other] and one.generation in ("", other.generation) and may_be_of(other)
+            if words[one] < words[other]
+            and one.generation in ("", other.generation)
+            and _may_be(titles[one], titles[other], category_of[other], group)
         ]
         if len(wholes) == 1:
             first |= {each: wholes[0] for each in group if first[each] == one}
     return {one: other for one, other in first.items() if one != other}
+
+
+def _may_be(title: str, of_whole: str, category: str | None, alike: Sequence[Mention]) -> bool:
+    """Whether a part of a name with a title can be of somebody whose whole name has another, or none."""
+    if title and of_whole:
+        return title == of_whole
+    # A doctor of a patient's last name is somebody else; of others any one title is that of the whole name.
+    known = {one.title for one in alike} - {"", "doctor" if category in _NO_DOCTORS else ""}
+    return not title or known == {title}
 
 
 #: They say less than any other category of the same value: where both were found, the other names the tag.

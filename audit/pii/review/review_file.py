@@ -171,10 +171,14 @@ def draft_of(sample: Sample) -> list[ReviewedEntity]:
     needed = {(one.subject, one.text) for one in sample.query_related}
     entities = [
         ReviewedEntity(
-            **one.model_dump(include={"start", "end", "category"}), subject=of.id, needed=(of.id, one.text) in needed
+            start=one.start,
+            end=one.end,
+            category=one.category,
+            subject=subject.id,
+            needed=(subject.id, one.text) in needed,
         )
-        for of in sample.subjects
-        for one in of.entities
+        for subject in sample.subjects
+        for one in subject.entities
     ]
     return sorted(entities, key=attrgetter("start"))
 

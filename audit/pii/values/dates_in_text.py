@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.pii.patterns import Patterns
 
-_RE: Final = Patterns(__name__)
-
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS: Final = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
@@ -22,14 +20,17 @@ _ORDINALS: Final = (
     *("twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth"),
     *("twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
 )
+#: The longer ones first: of two that begin alike the pattern takes the first.
+_SPELLED: Final = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
+_RE: Final = Patterns(__name__, lambda pattern: pattern.replace("${ordinals}", _SPELLED))
 #: A year of two digits up to this one is first read as of the century 2000, a later one as of 1900.
 _LATEST_SHORT_YEAR: Final = 30
 #: Days whose reading is kept.
 _MOST_KEPT: Final = 50_000
 #: A leap year: a day without a year is a day of some year.
 _LEAP_YEAR: Final = 2000
-
-_WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
+#: Months that are words or names as well.
+_WORDS_TOO: Final = frozenset({"may", "mar", "march", "dec", "sep"})
 
 
 class WrittenDate(NamedTuple):

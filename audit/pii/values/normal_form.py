@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, assert_never
 
 from clinaudit.audit.pii.patterns import Patterns
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import PiiType, categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
 _RE: Final = Patterns(__name__)
@@ -68,10 +68,11 @@ ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
 ]
 
-#: Of the categories of a type, but for those of which the taxonomy says another; else it is a text.
-_KIND_OF_TYPE: Final[Mapping[str, ValueKind]] = {
+#: Of the categories of a type, but for those of which the taxonomy says another.
+_KIND_OF_TYPE: Final[Mapping[PiiType, ValueKind]] = {
     "PER": "name",
     "CODE": "code",
+    **dict.fromkeys(("LOC", "ORG", "DEM"), "text"),
     "DATETIME": "date",
     "QUANTITY": "quantity",
 }
@@ -122,7 +123,7 @@ def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
 def kind_of(category: str) -> ValueKind:
     """Return the kind of value that a category holds: categories of one kind can hold the same value."""
     found = categories()[category]
-    return found.value or _KIND_OF_TYPE.get(found.type, "text")  # type: ignore[return-value]  # a row of the taxonomy
+    return found.value or _KIND_OF_TYPE[found.type]  # type: ignore[return-value]  # a row of the taxonomy
 
 
 def fold_words(text: str) -> str:
@@ -220,7 +221,9 @@ def _read(kind: ValueKind, text: str) -> list[str]:
                 return []
             amount = float(written[0].replace(",", "")) * (1000 if _RE.thousands.search(text) else 1)
             return [f"{amount:g}" if amount < 1e6 else f"{amount:.2f}".rstrip("0").rstrip(".")]
-    return [fold_words(text)]
+        case "text" | "time":
+            return [fold_words(text)]
+    assert_never(kind)
 
 
 def _phone_digits(text: str) -> str:

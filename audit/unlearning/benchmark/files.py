@@ -1,7 +1,8 @@
 """An unlearning benchmark as rows and as files: patients, questions, splits, keywords and answers (AMNESIA, section 3).
 
-A benchmark is read whole or not at all: rows and corpus must be those that it was made of. All rows are of patients
-(PHI): they stand under `evidence/` (docs/unlearning.md).
+Owns as well what a word of their texts is, and where a phrase stands. A benchmark is read whole or not at all: rows and
+corpus must be those that it was made of. All rows are of patients (PHI): they stand under `evidence/`
+(docs/unlearning.md).
 """
 
 import hashlib
@@ -37,12 +38,15 @@ Words = tuple[str, ...]
 
 
 def words_of(text: str) -> Words:
-    """Return the words of a text, in order: runs of letters and digits, in lower case."""
+    """Return the words of a text, in order: runs of letters and digits, in lower case: "CKD-3" is `("ckd", "3")`."""
     return tuple(_WORD.findall(text.lower()))
 
 
 def count_occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
-    """Return at how many places the words of a phrase stand one after the other; a phrase without words nowhere."""
+    """Return at how many places the words of a phrase stand one after the other; a phrase without words nowhere.
+
+    The places may overlap: `a b a` stands twice in `a b a b a`.
+    """
     size, wanted = len(phrase), tuple(phrase)
     starts = (start for start, word in enumerate(words) if phrase and word == phrase[0])
     return sum(tuple(words[start : start + size]) == wanted for start in starts)

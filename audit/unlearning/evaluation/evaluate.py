@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, QuestionFo
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench, describe_split, in_order
 from clinaudit.audit.unlearning.evaluation import given_models
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.stages import ANSWERS, ModelStages, as_answers, require_memory
+from clinaudit.audit.unlearning.evaluation.stages import WRITTEN, ModelStages, as_answers, require_memory
 from clinaudit.audit.unlearning.evaluation.trials import Setup, TrialOptions, measure_trial
 from clinaudit.audit.unlearning.methods.unlearn import describe_machine
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
@@ -293,7 +293,7 @@ def _finish(
     evaluation = Evaluation(record, pl.concat(figures), pl.concat(checks))
     answers = [asdict(answer) for one in scored for answer in one.answers]
     evidence = {
-        "answers": pl.DataFrame(answers, schema={"model": pl.String(), **ANSWERS}).drop("em"),
+        "answers": pl.DataFrame(answers, schema={"model": pl.String(), **WRITTEN}),
         "scores": pl.concat([one.scores.select(pl.lit(one.name).alias("model"), "*") for one in scored]),
         "patient_figures": pl.concat(of_patients.values()),
         "roles": pl.DataFrame(all_roles, schema=["split", "patient_id", "role", "category"], orient="row"),

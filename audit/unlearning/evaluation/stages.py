@@ -24,8 +24,9 @@ from clinaudit.audit.unlearning.metrics.answer_scores import SCORES, score_answe
 from clinaudit.audit.unlearning.metrics.means import PATIENT_FIGURES
 from clinaudit.errors import BadInputError, IntegrityError
 
-#: Answers, with exact memorization.
-ANSWERS: Final = {"qa_id": pl.String(), "text": pl.String(), "token_ids": pl.List(pl.Int64()), "em": pl.Float64()}
+#: What a model wrote, and the same with exact memorization.
+WRITTEN: Final = {"qa_id": pl.String(), "text": pl.String(), "token_ids": pl.List(pl.Int64())}
+ANSWERS: Final = {**WRITTEN, "em": pl.Float64()}
 #: Questions of a piece: what a stopped evaluation asks again at most.
 PIECE_QUESTIONS: Final = 512
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means

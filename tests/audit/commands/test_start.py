@@ -11,6 +11,7 @@ from pydantic import BaseModel, model_serializer
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.runtime.console import ends_in_order
 
 #: What takes seconds or hundreds of megabytes.
 HEAVY = frozenset(
@@ -87,9 +88,20 @@ class _Written(BaseModel):
         return {}
 
 
+def _fail_on_the_way_out(number):
+    try:
+        os.kill(os.getpid(), number)
+    finally:
+        raise OSError("of Ada Lund")
+
+
 @pytest.mark.parametrize(
     "interrupted",
-    [lambda number: os.kill(os.getpid(), number), lambda number: _Written(number=number).model_dump_json()],
+    [
+        lambda number: os.kill(os.getpid(), number),
+        lambda number: _Written(number=number).model_dump_json(),
+        _fail_on_the_way_out,
+    ],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
@@ -104,3 +116,9 @@ def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
     finally:
         signal.signal(number, signal.SIG_DFL if before is None else before)
     assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"
+
+
+def test_an_error_on_the_way_out_is_the_cause_of_the_interrupt():
+    with pytest.raises(KeyboardInterrupt) as raised, ends_in_order():
+        _fail_on_the_way_out(signal.SIGINT)
+    assert str(raised.value.__cause__) == "of Ada Lund"

@@ -74,8 +74,12 @@ _NAME_CATEGORIES: Final[Mapping[Kind, str]] = {
     "clinician": "clinician_name",
 }
 #: Of the sentences of a description, those that more stands around than a full stop; of turns, those with a lead.
-_FRAMED_SHARE, _LED_SHARE = 0.7, 0.5
-_PAIRED_SHARE, _NOUN_SHARE, _REPEATED_NAME_SHARE, _REPLY_SHARE = 0.25, 0.25, 0.3, 0.1
+_FRAMED_SHARE: Final = 0.7
+_LED_SHARE: Final = 0.5
+_PAIRED_SHARE: Final = 0.25
+_NOUN_SHARE: Final = 0.25
+_REPEATED_NAME_SHARE: Final = 0.3
+_REPLY_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from itertools import accumulate, chain
 from typing import Final
 
-from clinaudit.audit.pii.benchmark import sample as records
+from clinaudit.audit.pii.benchmark import sample as of_sample
 from clinaudit.audit.pii.benchmark.generator import descriptions
 from clinaudit.audit.pii.benchmark.generator.descriptions import Description, place_of
 from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, Part, category_of_fact, grammar, scenarios
@@ -113,7 +113,7 @@ class Drafter:
                     category = "age_over_89"
                 is_drawn = key == "per" and category not in ("nickname", "social_handle")
                 entities += [
-                    records.Entity(
+                    of_sample.Entity(
                         text=told,
                         type=categories()[category].type,
                         category=category,
@@ -124,7 +124,7 @@ class Drafter:
                     )
                     for occurrence, (start, end) in enumerate(places[value])
                 ]
-            held.append(records.Subject(id=f"s{at + 1}", entities=sorted(entities, key=lambda entity: entity.start)))
+            held.append(of_sample.Subject(id=f"s{at + 1}", entities=sorted(entities, key=lambda entity: entity.start)))
         return Sample(
             id=f"{self.domain}-{subset}-{number + 1:05d}",
             subset=subset,
@@ -134,7 +134,9 @@ class Drafter:
             scene=description.scene,
             relation=description.relation,
             subjects=held,
-            query_related=[records.NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question[1]],
+            query_related=[
+                of_sample.NeededEntity(text=needed, subject=held[owner].id) for owner, needed in question[1]
+            ],
             seed=self.seed,
             generator=generator_name(),
         )
@@ -142,8 +144,8 @@ class Drafter:
 
 def _is_sound(sample: Sample) -> bool:
     """Whether a sample passes the validator, and its question names no entity at all."""
-    named = any(records.occurrences(entity.text, sample.query, ignore_case=True) for entity in sample.entities())
-    return not named and not records.check_sample(sample)
+    named = any(of_sample.occurrences(entity.text, sample.query, ignore_case=True) for entity in sample.entities())
+    return not named and not of_sample.check_sample(sample)
 
 
 @cache

@@ -26,16 +26,16 @@ from clinaudit.reports.schema.pii_bench import BenchTask
 
 _RE: Final = Patterns(__name__)
 
-_LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
+_LABEL: Final = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
 #: The head of a line: a post of a thread, a speaker, or one after the other.
-_HEAD = re.compile(
+_HEAD: Final = re.compile(
     rf"^[ \t>*-]*(?:(?P<post>\[[^\]\n]{{1,40}}\]|(?i:post of |reply of )?(?i:member|user|guest)[ \t]+\w+"
     rf"(?:[ \t]+[a-z]+)?)(?P<mark>[ \t]*:)?(?=\s)[ \t]*)?(?:(?P<speaker>{_LABEL})[ \t]*:(?=\s))?",
     re.M,
 )
-_OWN_NAME_CHARS = 48
+_OWN_NAME_CHARS: Final = 48
 #: Of these categories an entity is a person's name. A clinician's is nobody's but the clinician's own.
-_NAMES = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
+_NAMES: Final = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
 
 
 @dataclass(eq=False, slots=True)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import torch
 from torch import nn
@@ -25,19 +25,23 @@ from torchcrf import CRF  # type: ignore[import-untyped]
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
-NAME = "bilstm_crf"
+NAME: Final = "bilstm_crf"
 #: PII-Bench, 4.1.
-_LEARNING_RATE, _BATCH = 1e-3, 32
+_LEARNING_RATE: Final = 1e-3
+_BATCH: Final = 32
 #: [choice] The paper names no sizes; these are small, for two CPU cores. Of words, shapes and endings; of the LSTM.
-_SIZES, _HIDDEN, _DROPOUT = (64, 16, 24), 64, 0.5
+_SIZES: Final = (64, 16, 24)
+_HIDDEN: Final = 64
+_DROPOUT: Final = 0.5
 #: A word of one text alone is read as unknown, so that the network learns what to do with words it never saw.
-_LEAST_COUNT = 2
-_PADDING, _UNKNOWN = 0, 1
+_LEAST_COUNT: Final = 2
+_PADDING: Final = 0
+_UNKNOWN: Final = 1
 #: Longer texts are read in parts, so that memory stays small; they are cut between tokens.
-_MOST_TOKENS = 400
+_MOST_TOKENS: Final = 400
 #: A token is a run of letters and digits, or one other sign: entities begin and end between tokens.
-_TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
-_OUTSIDE = "O"
+_TOKEN: Final = re.compile(r"[^\W_]+|[^\w\s]|_")
+_OUTSIDE: Final = "O"
 
 
 class Token(NamedTuple):
@@ -105,7 +109,10 @@ class _Vocabulary:
 
 
 def _features(token: Token) -> tuple[str, str, str]:
-    """Return a token's word, its shape (`Xxxxx` is `Xx`, `AB12` is `Xd`, up to six digits `dddd`), and its ending."""
+    """Return a token's word, its shape, and its ending, the last three letters.
+
+    The shape of `Xxxxx` is `Xx`, of `2024` `dddd`, of `AB12` `Xd`; digits are counted up to six.
+    """
     text, word = token.text, token.text.casefold()
     signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in text]
     shape = "d" * min(len(text), 6) if text.isdigit() else "".join(sign for sign, _ in groupby(signs))[:8]
@@ -166,7 +173,7 @@ Item = TypeVar("Item")
 #: Each token's features, tag, and category (that of no entity is not learned).
 _Example = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 #: What `cross_entropy` leaves out.
-_NO_CATEGORY = -100
+_NO_CATEGORY: Final = -100
 
 
 def train_bilstm_crf(samples: Sequence[Sample], *, epochs: int, seed: int, advance: Callable[[int], None]) -> BilstmCrf:

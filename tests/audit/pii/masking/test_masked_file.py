@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,6 +114,9 @@ def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
     printed = capfd.readouterr()
     assert "69 of 70 prompts" in printed.out
     assert "withheld: 1, a detector failed" in printed.out
+    assert re.search(
+        r"^warning: a detector failed \(RuntimeError at pattern_detector\.py:\d+\);", printed.err, re.MULTILINE
+    )
     written = "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file() and path != prompts)
     for planted in ("Ada", "Lund", "6789", "/2024"):
         assert planted not in printed.out + printed.err + written

@@ -1,5 +1,7 @@
 """What is masked, what stays, and what is withheld."""
 
+import re
+
 import pytest
 from support.cases import read_rows
 from support.pii.masked_by_rules import mask_prompt
@@ -132,6 +134,17 @@ def test_where_a_detector_fails_the_text_is_withheld(on: str) -> None:
     masked = mask_prompt(TEXT, "How old is she?", PatternDetector(fails_on=on))
     assert (masked.text, masked.query, masked.tags, dict(masked.forms)) == (None, None, 0, {})
     assert masked.withheld == DETECTOR_FAILED
+    assert masked.failure is not None
+    assert re.fullmatch(r"RuntimeError at pattern_detector\.py:\d+", masked.failure)
+
+
+def test_a_full_machine_withholds_no_text() -> None:
+    class Full(PatternDetector):
+        def detect(self, text: str) -> list[EntitySpan]:
+            raise MemoryError(text)
+
+    with pytest.raises(MemoryError):
+        mask_prompt(TEXT, None, Full())
 
 
 def test_no_representation_holds_what_was_found() -> None:

@@ -1,9 +1,12 @@
 """The value behind a wording, and days in every form that English text writes."""
 
+from dataclasses import replace
+
 import pytest
 from support.cases import read_cases, read_rows
 
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values import normal_form
 from clinaudit.audit.pii.values.dates_in_text import find_dates, read_written_date
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, kind_of, name_parts, normalize, readings
 
@@ -39,6 +42,14 @@ def test_categories_that_hold_the_same_values_are_of_one_kind():
 def test_a_category_that_the_taxonomy_lacks_is_refused():
     with pytest.raises(KeyError):
         normalize("shoe_size", "42")
+
+
+@pytest.mark.parametrize("fault", [{"type": "ODD", "value": None}, {"value": "odd"}])
+def test_a_type_or_a_kind_of_value_that_is_unknown_is_refused(monkeypatch, fault):
+    category = replace(categories()["city"], **fault)
+    monkeypatch.setattr(normal_form, "categories", lambda: {"odd_city": category})
+    with pytest.raises((KeyError, AssertionError)):
+        normalize("odd_city", "Ashford")
 
 
 @pytest.mark.parametrize("written", ROWS["one day is read in every form"])
