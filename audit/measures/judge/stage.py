@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,7 @@ import polars as pl
 
 from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.measures.judge.labels import HistoryJudge
-from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Judgement, invalid_reason, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Verdict, to_row, verdict_problem
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress, warn
@@ -149,10 +149,11 @@ def ask_judge(
         else:
             shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
             judged = chain.from_iterable(ledger.runner.map(_judge, judge, shards))
-        for (text, diagnosis), key, judgement in zip(items, pending["generation_id"], judged, strict=True):
+        for (text, diagnosis), key, verdict in zip(items, pending["generation_id"], judged, strict=True):
             # No judge is trusted unchecked.
-            reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, text)
-            row = to_row(judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason))
+            if verdict.diagnosis_mentioned is not None and (reason := verdict_problem(verdict, text)):
+                verdict = Verdict(None, attempts=verdict.attempts, invalid_reason=reason)
+            row = to_row(verdict, judge.name)
             if ledger.store is not None:
                 ledger.store.add_judgement(key, diagnosis.id, row)
             made.append({"generation_id": key, "diagnosis": diagnosis.id, **row})
@@ -166,7 +167,7 @@ def ask_judge(
     return judgements
 
 
-def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:
+def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Verdict]:
     return list(judge.judge_many(items))
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
-from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.measures.judge.verdict import PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
 from clinaudit.templates.shown_text import Span
 
@@ -77,26 +77,23 @@ class LexiconJudge:
             "rules": hashlib.sha256(tables.encode()).hexdigest(),
         }
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
-        """Yield one judgement for each (text, diagnosis), in order; equal texts in a row are read once."""
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Verdict]:
+        """Yield one verdict for each (text, diagnosis), in order; equal texts in a row are read once."""
         for text, group in groupby(items, key=lambda item: item[0]):
             for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
-                if not mentions:
-                    yield Judgement(Verdict(False, None), self.name, attempts=1, invalid_reason=None)
-                    continue
                 found = {mention.status for mention in mentions}
-                names, *others = (
-                    [mention for mention in mentions if mention.kind in kinds]
+                names, symptoms, medications = (
+                    tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
                     for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
                 )
-                spans = (tuple(dict.fromkeys(mention.text for mention in of)) for of in (names, *others))
-                yield Judgement(
-                    Verdict(True, next(status for status in _PRECEDENCE if status in found), *spans),
-                    self.name,
-                    attempts=1,
-                    invalid_reason=None,
-                    is_queried=any(mention.rule in ("query", "queried") for mention in names),
-                    is_named=any(mention.status == "positive" for mention in names),
+                yield Verdict(
+                    bool(mentions),
+                    next((status for status in _PRECEDENCE if status in found), None),
+                    names,
+                    symptoms,
+                    medications,
+                    is_queried=any(one.rule in ("query", "queried") for one in mentions if one.kind in _NAMES),
+                    is_named=any(one.status == "positive" for one in mentions if one.kind in _NAMES),
                 )
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
