@@ -35,8 +35,6 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
 OPEN: Final = "some note asks whether the patient has it, or was not judged"
 _WHO: Final = ("patient_id", "diagnosis")
-
-
 #: The columns of an annotation that hold spans.
 SPANS: Final = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 #: The annotation, but for the diagnosis, of a patient of whom the judge gave no usable answer. Prompts are searched for

@@ -170,9 +170,8 @@ def ask_about_history(history: PatientHistory, panel: Sequence[Diagnosis]) -> as
 def _read_entry(entry: _Entry, history: PatientHistory) -> Row | str:
     """Return what an answer says of one diagnosis as a row says it, or why it cannot be used."""
     restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in SPANS}
-    problems = ((kind, spans_problem(spans, history.notes)) for kind, spans in restored.items())
-    if wrong := next((f"{kind} holds {problem}" for kind, problem in problems if problem), None):
-        return wrong
+    if problem := spans_problem(restored, history.notes):
+        return problem
     if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
         return "present, but without diagnosis_spans or icd10_spans"
     if not entry.present and entry.diagnosis_spans:

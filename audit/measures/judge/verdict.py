@@ -5,7 +5,7 @@ Knows no particular judge.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, get_args
 
@@ -60,8 +60,7 @@ def verdict_problem(verdict: Verdict, text: str) -> str | None:
         return "mentioned, but without a span" if verdict.diagnosis_mentioned else "not mentioned, but with spans"
     if verdict.patient_has_diagnosis not in (None, *get_args(PatientStatus)):
         return "the status is none of positive, negative, ambiguous"
-    problems = ((kind, spans_problem(getattr(verdict, kind), [text])) for kind in SPAN_FIELDS)
-    return next((f"{kind} holds {problem}" for kind, problem in problems if problem is not None), None)
+    return spans_problem({kind: getattr(verdict, kind) for kind in SPAN_FIELDS}, [text])
 
 
 class Judge(Protocol):
@@ -76,19 +75,19 @@ class Judge(Protocol):
         """Yield one verdict for each (text, diagnosis), in order."""
 
 
-def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
-    """Return what is wrong with the first invalid one of `spans` as a quotation from `texts`, or None."""
-    for span in dict.fromkeys(spans):
+def spans_problem(spans: Mapping[str, Sequence[str]], texts: Sequence[str]) -> str | None:
+    """Return what is wrong with the first of the spans, by kind, that is no valid quotation from `texts`, or None."""
+    for kind, span in ((kind, span) for kind, of_kind in spans.items() for span in dict.fromkeys(of_kind)):
         bare = span.strip()
         if not bare:
-            return "an empty span"
+            return f"{kind} holds an empty span"
         if not any(span in text for text in texts):
-            return "a span that is not in the text" if len(texts) == 1 else "a span that is in none of the notes"
+            return f"{kind} holds a span that is {'not in the text' if len(texts) == 1 else 'in none of the notes'}"
         if len(bare) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
-            return "a span that tells nothing"
+            return f"{kind} holds a span that tells nothing"
         before, after = r"(?<![^\W_])" * bare[0].isalnum(), r"(?![^\W_])" * bare[-1].isalnum()
         if len(bare) < _LEAST_PART_CHARS and not any(re.search(before + re.escape(bare) + after, one) for one in texts):
-            return "a span that is a piece of a word"
+            return f"{kind} holds a span that is a piece of a word"
     return None
 
 

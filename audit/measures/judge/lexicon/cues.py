@@ -64,18 +64,17 @@ class Clause(NamedTuple):
 
 
 def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
-    """Read a choice up to its ")": a pattern, the words that it may begin with, and whether it may be empty.
+    """Read a choice up to its ")", or a phrase: its pattern, words that it may begin with, and whether it may be empty.
 
     Each word takes the blank after it with it. A choice that may begin with any word has "" among its first ones.
     """
-    branches, first_words, may_be_empty, is_open = [""], set[str](), False, True
+    branches, still_empty, first_words = [""], [True], set[str]()
     for piece in pieces:
-        if piece in ("|", ")"):
-            may_be_empty |= is_open
-            if piece == ")":
-                break
+        if piece == ")":
+            break
+        if piece == "|":
             branches.append("")
-            is_open = True
+            still_empty.append(True)
             continue
         if piece == "(":
             pattern, begin, is_optional = _read_choice(pieces)
@@ -84,12 +83,12 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
         else:
             words = _TOKEN.findall(piece.removeprefix("\\"))
             pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
+        first_words |= begin if still_empty[-1] else set()
         branches[-1] += pattern
-        if is_open:
-            first_words |= begin
-            is_open = is_optional
+        still_empty[-1] &= is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
-    return f"(?:{'|'.join(sorted(set(branches), key=lambda one: (-len(one), one)))})", first_words, may_be_empty
+    pattern = "|".join(sorted(set(branches), key=lambda one: (-len(one), one)))
+    return f"(?:{pattern})", first_words, any(still_empty)
 
 
 def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
@@ -108,7 +107,7 @@ def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
         # One a line; a line that ends in "|" goes on in the next.
         phrases = re.sub(r"@([A-Z_]+)", lambda name: f"({_SETS[name[1]]})", row["words"].strip().replace("|\n", "|"))
         for phrase in phrases.split("\n"):
-            pattern, first_words, _ = _read_choice(iter([*_PIECE.findall(phrase), ")"]))
+            pattern, first_words, _ = _read_choice(iter(_PIECE.findall(phrase)))
             for word in first_words:
                 found.setdefault(word, []).append((pattern, fields))
     return found
@@ -140,10 +139,8 @@ def _fill(table: str, name: str) -> str:
 def read_clause(text: str) -> Clause:
     """Return a clause's tokens and cues."""
     found = [*_TOKEN.finditer(text)]
-    words, spans = (
-        tuple(match[0].lower().replace("’", "'") for match in found),
-        tuple(Span(*one.span()) for one in found),
-    )
+    words = tuple(one[0].lower().replace("’", "'") for one in found)
+    spans = tuple(Span(*one.span()) for one in found)
     joined = "".join(word + " " for word in words)
     starts = [0, *accumulate(len(word) + 1 for word in words)]
     place = {start: number for number, start in enumerate(starts)}
