@@ -300,25 +300,22 @@ def estimate_judge(tables: Tables) -> pl.DataFrame:
     """
     scored = tables["scored_texts"].collect()
     labelled = scored.filter(kind="labelled")
-    judged = labelled.filter(pl.col("verdict") != "unjudged")
-    rows = list(_estimate_reading(judged, ""))
-    for diagnosis in labelled["diagnosis"].unique(maintain_order=True):
-        rows += _estimate_reading(judged.filter(diagnosis=diagnosis), diagnosis)
+    judged, rows = labelled.filter(pl.col("verdict") != "unjudged"), list[Row]()
+    for diagnosis in ("", *labelled["diagnosis"].unique(maintain_order=True)):
+        texts = judged.filter(diagnosis=diagnosis) if diagnosis else judged
+        is_positive, read_so = texts["truth"] == "positive", texts["verdict"] == "positive"
+        counts = {
+            "judge_sensitivity": ((is_positive & read_so).sum(), is_positive.sum()),
+            "judge_specificity": ((~is_positive & ~read_so).sum(), (~is_positive).sum()),
+            "judge_accuracy": ((texts["truth"] == texts["verdict"]).sum(), texts.height),
+        }
+        rows += [share_row(metric, int(count), int(of), diagnosis=diagnosis) for metric, (count, of) in counts.items()]
     planted = scored.filter(pl.col("verdict") != "unjudged", kind="planted")
     hidden = planted.filter(truth="positive", verdict="positive")
     flips = (planted["verdict"] != planted["injected_verdict"]).sum()
     rows.append(share_row("judge_flips", int(flips), planted.height))
     rows.append(share_row("judge_hidden", int((hidden["injected_verdict"] != "positive").sum()), hidden.height))
     return as_estimates(rows)
-
-
-def _estimate_reading(judged: pl.DataFrame, diagnosis: str) -> Iterator[Row]:
-    is_positive, read_so = judged["truth"] == "positive", judged["verdict"] == "positive"
-    found, spared = int((is_positive & read_so).sum()), int((~is_positive & ~read_so).sum())
-    right = int((judged["truth"] == judged["verdict"]).sum())
-    yield share_row("judge_sensitivity", found, int(is_positive.sum()), diagnosis=diagnosis)
-    yield share_row("judge_specificity", spared, int((~is_positive).sum()), diagnosis=diagnosis)
-    yield share_row("judge_accuracy", right, judged.height, diagnosis=diagnosis)
 
 
 def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:

@@ -92,12 +92,9 @@ def spans_problem(spans: Mapping[str, Sequence[str]], texts: Sequence[str]) -> s
 
 
 #: The outcome in a row of `judgements.parquet`; without a verdict it is `unjudged` (missing), never negative.
-OUTCOME: Final = (
-    pl.when(pl.col("diagnosis_mentioned").is_null())
-    .then(pl.lit("unjudged"))
-    .when(~pl.col("diagnosis_mentioned"))
-    .then(pl.lit("not_mentioned"))
-    .otherwise("patient_has_diagnosis")
+OUTCOME: Final = pl.coalesce(
+    "patient_has_diagnosis",
+    pl.when(pl.col("diagnosis_mentioned").is_null()).then(pl.lit("unjudged")).otherwise(pl.lit("not_mentioned")),
 )
 
 

@@ -81,14 +81,17 @@ class LexiconJudge:
         """Yield one verdict for each (text, diagnosis), in order; equal texts in a row are read once."""
         for text, group in groupby(items, key=lambda item: item[0]):
             for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
+                if not mentions:
+                    yield Verdict(False)
+                    continue
                 found = {mention.status for mention in mentions}
                 names, symptoms, medications = (
                     tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
                     for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
                 )
                 yield Verdict(
-                    bool(mentions),
-                    next((status for status in _PRECEDENCE if status in found), None),
+                    True,
+                    next(status for status in _PRECEDENCE if status in found),
                     names,
                     symptoms,
                     medications,
@@ -123,8 +126,8 @@ def _attribute(
 ) -> tuple[PatientStatus, str]:
     """Return the status of one mention, which stands at `span` in its clause, and what decided it."""
     read = cues.read_clause(clause)
-    tokens = cues.token_span(read, span)
-    if cues.is_of_another(read, tokens.start, gender):
+    mention = cues.locate(read, span)
+    if cues.is_of_another(read, mention.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
@@ -137,12 +140,12 @@ def _attribute(
             and not is_exception.search(clause[slice(*span)])
         ):
             return status, name
-    cue = cues.decide(read, tokens, kind, is_infection=is_infection)
+    cue = cues.decide(read, mention, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
-    if may_be_for_another and cues.is_given_for_another(read, tokens, only_listed=cue is not None):
+    if may_be_for_another and cues.is_given_for_another(read, mention, only_listed=cue is not None):
         return "ambiguous", "purpose"
     if cue is None:
-        return ("ambiguous", "question") if cues.asks(read, tokens) else ("positive", "default")
+        return ("ambiguous", "question") if cues.asks(read, mention) else ("positive", "default")
     if cue.says == "over":
         return "negative" if kind is TermKind.SYMPTOM else "positive", cue.says
     return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says

@@ -72,19 +72,17 @@ class Spelling:
         for word in self._long:
             for form, left_out in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1).items():
                 self._shortened[form].append((left_out, word))
-        self._known = set[bytes]()
-        self._meant: dict[bytes, str] = {}
+        self._meant: dict[bytes, str | None] = {}
 
     def mend(self, text: str) -> MendedText:
         """Return the text with its words mended."""
-        if len(self._known) > _MOST_WORDS:
-            self._known.clear()
+        if len(self._meant) > _MOST_WORDS:
+            self._meant.clear()
         written = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
-        for word in written - self._known:
-            if new := self._read(bare := word.strip(b"-").decode()):
-                self._meant |= {word: new, bare.encode(): new}
-        self._known.update(written)
-        if self._meant.keys().isdisjoint(written):
+        for word in written.difference(self._meant):
+            bare = word.strip(b"-")
+            self._meant[word] = self._meant[bare] = self._read(bare.decode())
+        if not any(map(self._meant.get, written)):
             return MendedText(text)
         parts, places, end = list[str](), list[tuple[int, int]](), 0
         for match in _WORD.finditer(text):
