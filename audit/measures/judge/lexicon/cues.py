@@ -96,11 +96,9 @@ def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
 
     Under "" stand those that begin with any word.
     """
-    turns, bystanders = CUE_TABLES["turns"], CUE_TABLES["bystanders"]
-    of_no_mention = {"turn": turns["words"], "pause": turns["after_pause"], **bystanders}
-    rows = [*CUE_TABLES["cues"], *({"says": says, "words": of, "kinds": ()} for says, of in of_no_mention.items())]
+    marks = ({"says": says, "words": words, "kinds": ()} for says, words in CUE_TABLES["marks"].items())
     found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
-    for row in rows:
+    for row in (*CUE_TABLES["cues"], *marks):
         kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
         is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
         fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
@@ -253,15 +251,11 @@ Gender = Literal["f", "m", ""]
 _GENDERS: Final[dict[str, Gender]] = {"he": "m", "himself": "m", "his": "m", "she": "f", "herself": "f", "her": "f"}
 #: How far into a text its words are looked at for the patient's gender [choice]: notes begin with it.
 _GENDER_CHARS: Final = 1000
-_GENDER_WORD: Final = re.compile(
-    r"\b(?:(?P<f>female|woman|lady|girl|mrs|ms|miss)|(?P<m>male|man|gentleman|boy|mr)|(?P<whose>her|his))\b"
-    r"(?:\s+(?P<kin>[a-z]+))?|\b\d+\s*(?:y/?o|yr|year[- ]old)?\s*(?P<letter>[mf])\b"
-)
 
 
 def gender_of_patient(text: str) -> Gender:
     """Return the patient's gender as a text's words tell it: "her son", "45 yo F"; "" where none does."""
-    for found in _GENDER_WORD.finditer(text[:_GENDER_CHARS].lower()):
+    for found in pattern("people", "gender").finditer(text[:_GENDER_CHARS].lower()):
         if found["letter"] or found["f"] or found["m"]:
             return "f" if found["f"] or found["letter"] == "f" else "m"
         if found["kin"] in _KIN:

@@ -39,8 +39,6 @@ BEFORE_CHARS, AFTER_CHARS = 300, 160
 _MOST_TEXTS, _MOST_PARTS, _MOST_PLACES = 64, 256, 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
-#: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
-_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -114,7 +112,7 @@ class LexiconJudge:
                 status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
                 if is_infection and kind is TermKind.MEDICATION and rule == "default":
                     around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
-                    status, rule = ("ambiguous", "guarded") if _GUARDING.search(around) else (status, rule)
+                    status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
@@ -159,8 +157,9 @@ PHRASE_TABLES: Final[dict[str, Any]] = tomllib.loads(
 
 
 def _expand(pattern: str | Sequence[str]) -> str:
-    """Return a pattern as a regular expression, its parts joined and its fragments filled in."""
-    return re.sub(r"@(\w+)@", lambda name: _expand(PHRASE_TABLES["fragments"][name[1]]), "".join(pattern))
+    """Return a pattern as a regular expression, its parts joined and what it names filled in."""
+    pieces = PHRASE_TABLES["fragments"] | PHRASE_TABLES["layout"]
+    return re.sub(r"@(\w+)@", lambda name: _expand(pieces[name[1]]), "".join(pattern))
 
 
 #: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
@@ -176,24 +175,7 @@ _RULES: Final = [
     for row in PHRASE_TABLES["rules"]
 ]
 _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
-_KINDS: Final = {
-    kind: f"(?P<{kind}>{'|'.join(map(_expand, names))})" for kind, names in PHRASE_TABLES["sections"].items()
-}
-#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a
-#: dash or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx -
-#: lives alone". It opens no family history, since the line after "FHx - nil" may be of anything.
-_HEADER: Final = re.compile(
-    rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{'|'.join(_KINDS.values())})[ \t]*"
-    r"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z)"
-    r"|(?(other)(?:(?<=[ \t])[-–—]|[-–—](?=[ \t]))|(?!)))|(?!)))",
-    re.IGNORECASE,
-)
-#: Few texts hold a header that changes whom a mention is about.
-_TELLING: Final = re.compile(
-    rf"(?:[\n\r]|[.;]\s)[ \t]*(?:{'|'.join(_KINDS[kind] for kind in _KINDS if kind != 'other')})", re.IGNORECASE
-)
-# Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
-_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_LAYOUT['BULLET'].pattern}){_LAYOUT['HEADER_LIKE'].pattern})")
+_KINDS: Final = ("family", "allergies", "education", "other")
 
 
 def section_at(text: str, position: int) -> str:
@@ -207,7 +189,7 @@ def _sections(text: str) -> list[tuple[Span, str]]:
     # So that the text's first line begins as the others do.
     lined = f"\n{text}"
     found, headers = list[tuple[Span, str]](), list[re.Match[str]]()
-    for header in _HEADER.finditer(lined) if _TELLING.search(lined) else ():
+    for header in _LAYOUT["HEADER"].finditer(lined) if _LAYOUT["TELLING"].search(lined) else ():
         name = header["name"]
         # Alone on its line one is in capitals, or has one and several words: "Drug History". One such word ("Alcohol")
         # may be an item of a list.
@@ -256,7 +238,7 @@ def _around(span: Span, bounds: Sequence[int]) -> Span:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _part_ends(text: str) -> list[int]:
-    return [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
+    return [0, *(match.end() for match in _LAYOUT["PART_END"].finditer(text)), len(text)]
 
 
 @lru_cache(maxsize=_MOST_PARTS)
