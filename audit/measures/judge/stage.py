@@ -275,19 +275,16 @@ def score_judge(
 
     Return the rows of `scored_texts.parquet`, with the `reason` why a text has no verdict, and `sentence`, its kind.
     """
+    texts = labelled.texts.with_row_index("place")
+    asked = texts.unpivot(["text", "injected"], index=["place", "diagnosis"], variable_name="form", value_name="said")
     # The key names the set, so that another set in the same run is never mistaken for this one.
-    prefix = f"judge-check/{labelled.digest[:16]}"
-    texts = labelled.texts.with_row_index("place").with_columns(
-        generation_id=pl.format(f"{prefix}/text/{{}}", "place"),
-        injected_id=pl.when(pl.col("injected").is_not_null()).then(pl.format(f"{prefix}/injected/{{}}", "place")),
-    )
-    injected = texts.drop_nulls("injected_id").select("diagnosis", generation_id="injected_id", text="injected")
-    asked = pl.concat([texts.select(injected.columns), injected])
+    key = pl.format(f"judge-check/{labelled.digest[:16]}/{{}}/{{}}", "form", "place")
+    asked = asked.drop_nulls("said").with_columns(text="said", generation_id=key)
     judged = ask_judge(judge, asked, panel, ledger, progress, stage="scoring the judge")
-    read = judged.select("generation_id", verdict=OUTCOME, reason="invalid_reason")
-    again = read.select(injected_id="generation_id", injected_verdict="verdict")
-    scored = texts.join(read, on="generation_id", maintain_order="left")
-    scored = scored.join(again, on="injected_id", how="left", maintain_order="left")
+    read = asked.select("place", "form").with_columns(judged.select(verdict=OUTCOME, reason="invalid_reason"))
+    injected = read.filter(form="injected").select("place", injected_verdict="verdict")
+    scored = texts.join(read.filter(form="text"), on="place", maintain_order="left")
+    scored = scored.join(injected, on="place", how="left", maintain_order="left")
     return scored.select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
 
 

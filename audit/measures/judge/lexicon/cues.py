@@ -18,11 +18,9 @@ from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.shown_text import Span
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
-#: Lists of words for persons, and of what a drug is given for; the latter are long, and each has a capital.
-_PERSONS, _REASONS = (
-    {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
-    for table in ("people", "purpose")
-)
+_SUBJECTS, _WHOSE = ({*CUE_TABLES["people"][name].split()} for name in ("subjects", "whose"))
+#: What a drug is given for: long lists of words, each with a capital.
+_REASONS: Final = {name: {*of.split()} for name, of in CUE_TABLES["purpose"].items() if isinstance(of, str)}
 _LETTERS: Final = dict(zip(_REASONS, ascii_uppercase, strict=False))
 _KIN: Final = [word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split()]
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()} | {"KIN": "|".join(_KIN)}
@@ -127,10 +125,9 @@ def _fill(table: str, name: str) -> str:
         return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(parts))
     if name in _SETS:
         return str(_SETS[name])
-    # In `_marked` words.
-    return (
-        rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, CUE_TABLES[table][name].split()))
-    )
+    if table == "purpose":  # In `_marked` words.
+        return rf"\S*{_LETTERS[name]}\S*"
+    return "|".join(map(re.escape, CUE_TABLES[table][name].split()))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -184,21 +181,19 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         # What follows may ask for it still: "her HIV test is pending".
         of_nobody = ("asked", "queried", "general", "guarded")
         reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
-    if not reached:
-        return None
 
     def rank(cue: Cue) -> tuple[bool, bool, int]:
         # Of answers in a sentence the last counts: "had resolved, and is back".
         distance = -cue.start if cue.ends == "sentence" else _between(clause, cue, mention).count(" ")
         return cue.says != "guarded", not cue.is_firm, distance
 
-    nearest = min(reached, key=rank)
-    if nearest.says == "stated" and not nearest.is_firm:
+    nearest = min(reached, key=rank, default=None)
+    if nearest is not None and nearest.says == "stated" and not nearest.is_firm:
         # A statement that is denied: "never diagnosed with", "nothing to suggest that gout is the cause".
         end = min(nearest.start, mention.start)
         denials = (cue for cue in reached if cue.says == "denied" and cue.end <= end)
         return next((cue for cue in denials if clause.text.count(" ", cue.end, end) < 2), nearest)
-    if nearest.says == "denied" and is_held:
+    if nearest is not None and nearest.says == "denied" and is_held:
         changes = (cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, mention, turns))
         return next(changes, nearest)
     return nearest
@@ -295,11 +290,9 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
             case "patient":
                 own = _GENDERS.get(word.partition("'")[0])
                 is_other = own and gender and own != gender
-                if not is_other or not (
-                    pattern("people", own).search(said, 0, at) or (at == 0 and word in _PERSONS["subjects"])
-                ):
+                if not is_other or not (pattern("people", own).search(said, 0, at) or (at == 0 and word in _SUBJECTS)):
                     holder = -1
-                elif holder < 0 or word in _PERSONS["whose"]:
+                elif holder < 0 or word in _WHOSE:
                     holder, role = at, "others"
             case "end" if holder >= 0 and pattern("people", f"after_{role}").match(f"{said[holder:at]}|{said[at:]}"):
                 holder = -1

@@ -175,7 +175,6 @@ _RULES: Final = [
     for row in PHRASE_TABLES["rules"]
 ]
 _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
-_KINDS: Final = ("family", "allergies", "education", "other")
 
 
 def section_at(text: str, position: int) -> str:
@@ -197,11 +196,11 @@ def _sections(text: str) -> list[tuple[Span, str]]:
             headers.append(header)
     ends = [*(header.end() for header in headers[1:]), len(lined)]
     for header, end in zip(headers, ends, strict=False):
-        start, kind = header.end(), next(kind for kind in _KINDS if header[kind])
-        if kind == "family":
+        start = header.end()
+        if header["family"]:
             end = _family_end(lined, start, end, is_after_sign=header["sign"] is not None)
-        if kind != "other":
-            found.append((Span(start - 1, end - 1), kind))
+        kinds = (kind for kind in ("family", "allergies", "education") if header[kind])
+        found += [(Span(start - 1, end - 1), kind) for kind in kinds]
     return found
 
 
