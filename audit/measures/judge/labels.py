@@ -199,8 +199,7 @@ def label_patients(
 
     The annotations are of every patient; None where labels come from the table.
     """
-    table = labels_of_table(annotator.corpus, annotator.panel)
-    if table is not None:
+    if (table := labels_of_table(annotator.corpus, annotator.panel)) is not None:
         return table, None
     annotations = annotator.annotate(facts.values(), progress)
     return labels_of_annotations(annotations, source=annotator.judge.name), annotations

@@ -39,9 +39,8 @@ _SYSTEM_LINES, _QUESTION, _HISTORY_QUESTION, _NO_DRUG_WORDS = (
 )
 _SYSTEM: Final = " ".join(_SYSTEM_LINES.split())
 _NO_DRUG: Final = frozenset(_NO_DRUG_WORDS.split())
-_WORD: Final = re.compile(r"[^\W_]+")
-#: A shorter piece of a medication list identifies no drug.
-_LEAST_MEDICATION_CHARS: Final = 3
+#: Words of a medication list, and those that may identify a drug: shorter ones do not.
+_WORD, _TELLING_WORD = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]{3,}")
 #: What a diagnosis' lists are called where one is asked about, and where a history is.
 _TERMS: Final = {
     "It is also written": "names",
@@ -148,13 +147,9 @@ def ask_about_history(history: PatientHistory, panel: Sequence[Diagnosis]) -> as
             return filled
         if filled.diagnoses.keys() != {*ids}:
             return "the answer's keys are not exactly the diagnoses"
-        rows = list[Row]()
-        for diagnosis in ids:
-            row = _read_entry(filled.diagnoses[diagnosis], history)
-            if isinstance(row, str):
-                return row
-            rows.append({"diagnosis": diagnosis, **row})
-        return rows
+        rows = {one: _read_entry(filled.diagnoses[one], history) for one in ids}
+        problem = next((row for row in rows.values() if isinstance(row, str)), None)
+        return problem or [{"diagnosis": one, **row} for one, row in rows.items() if not isinstance(row, str)]
 
     parts = {
         "notes": "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1)),
@@ -195,7 +190,7 @@ def _is_drug(substring: str, medications: Sequence[str]) -> bool:
     empty them. The name ends before the first dose, form or frequency.
     """
     whole = re.compile(rf"(?<!\w){re.escape(substring)}(?!\w)")
-    words = {word for word in _WORD.findall(substring.lower()) if len(word) >= _LEAST_MEDICATION_CHARS}
+    words = {*_TELLING_WORD.findall(substring.lower())}
 
     def names_no_drug(word: str) -> bool:
         return word in _NO_DRUG or any(map(str.isdigit, word))
@@ -300,11 +295,8 @@ class OpenAIJudge:
             model = ask(self._model, self._access, cache=cache, seed=self._seed)
             with closing(model.settle(inquiries, self._announce)) as settling:
                 for (_, read), settled in zip(inquiries(), settling, strict=True):
-                    answer = settled.answer
-                    if answer is None:
-                        yield str(settled.reason), settled.attempts
-                        continue
+                    answer = settled.answer or ""
                     if not self._has_thought and asking.after_thought(answer) != answer:
                         self._has_thought = True
                         warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
-                    yield read(answer), settled.attempts
+                    yield settled.reason or read(answer), settled.attempts

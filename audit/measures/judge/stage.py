@@ -29,7 +29,6 @@ from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_cache_file, open_memory_cache
-from clinaudit.audit.runtime.served.question import Usage
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import BadInputError, UsageError
@@ -94,7 +93,7 @@ def cache_answers(
             yield cache
         finally:
             judge.use_cache(None)
-            if cache.usage() != Usage():
+            if cache.usage().calls:
                 progress.say(f"judge: {cache.usage().describe()}")
 
 
@@ -183,12 +182,8 @@ def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
     A row for each generation and each diagnosis that its prompt serves; the text is what the model says unforced.
     """
     answer_chars = pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())
-    said = generations.select(
-        "generation_id",
-        diagnosis="diagnoses",
-        text=pl.col("text").str.head(answer_chars),
-        refused=pl.col("refused").fill_null(value=False),
-    )
+    text, refused = pl.col("text").str.head(answer_chars), pl.col("refused").fill_null(value=False)
+    said = generations.select("generation_id", diagnosis="diagnoses", text=text, refused=refused)
     return said.explode("diagnosis").drop_nulls("diagnosis")
 
 
