@@ -168,3 +168,10 @@ def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unkno
     present = [next(row["present"] for row in of if row["diagnosis"] == "depression") for of in rows]
     assert present == [False, True, False, None, False, True]
     assert {(row["present"], row["in_note_start"], row["in_hpi"]) for row in rows[3]} == {(None, None, None)}
+
+
+def test_a_thought_before_an_answer_about_a_history_is_taken_off_and_said(server, capsys):
+    server.always = says(f"<think>Let me see.</think>{entries()}")
+    (rows,) = judge_at(server).annotate_many(lambda: [HISTORY], PANEL)
+    assert {row["present"] for row in rows} == {False}
+    assert capsys.readouterr().err.count("a thought (<think>) stands before answers") == 1
