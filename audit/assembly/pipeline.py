@@ -253,7 +253,7 @@ def _measure_generations(
 def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
     """Return who is audited: facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
     facts = read_all_facts(inputs.corpus, inputs.profile, run.progress, run.runner)
-    annotator = Annotator(inputs.settings.judge, inputs.judge, inputs.sensitive, inputs.corpus, run.runner)
+    annotator = Annotator(inputs.judge, inputs.sensitive, inputs.corpus, run.runner)
     labels, annotated = label_patients(facts, annotator, run.progress)
     missing = find_missing_tiers(
         facts,

@@ -100,7 +100,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     labels = table
     if labels is None:
         judge = make_judge("lexicon", settings, panel=sensitive, seed=settings.seed)
-        annotator = Annotator("lexicon", judge, sensitive, corpus, LocalRunner(settings.processes))
+        annotator = Annotator(judge, sensitive, corpus, LocalRunner(settings.processes))
         labels = label_patients(facts, annotator, progress)[0]
     groups = {diagnosis.id: {(split, has): 0 for split in _SPLITS for has in (True, False)} for diagnosis in panel}
     for patient_id, diagnosis, present in labels.select("patient_id", "diagnosis", "present").drop_nulls().iter_rows():

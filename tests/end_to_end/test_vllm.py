@@ -15,7 +15,7 @@ from support.servers.serving import NAME, served
 
 from clinaudit.audit.measures.judge.labels import PatientHistory
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.audit.measures.judge.verdict import verdict_problem
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
@@ -101,25 +101,25 @@ def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdic
     items = [(text, diagnosis) for text in texts for diagnosis in PANEL[:2]]
     with open_answer_cache(run) as cache:
         judge.use_cache(cache)
-        judgements = list(judge.judge_many(items))
+        verdicts = list(judge.judge_many(items))
         history = PatientHistory(texts, note_start=texts[0], hpi="", medications=["sertraline 50 mg daily"])
         (annotations,) = judge.annotate_many(lambda: [history], PANEL[:2])
         usage = cache.usage()
         # Everything is remembered: the same again asks nothing.
-        assert list(judge.judge_many(items)) == judgements
+        assert list(judge.judge_many(items)) == verdicts
         assert cache.usage() == usage
-    assert len(judgements) == len(items)
+    assert len(verdicts) == len(items)
     assert usage.uncounted_calls == 0
     assert usage.calls >= len(items) + 1
     assert usage.prompt_tokens > 100 * usage.calls
-    for (text, _), judgement in zip(items, judgements, strict=True):
-        if judgement.verdict is not None:
-            assert invalid_reason(judgement.verdict, text) is None
+    for (text, _), verdict in zip(items, verdicts, strict=True):
+        if verdict.diagnosis_mentioned is not None:
+            assert verdict_problem(verdict, text) is None
         else:
-            assert judgement.attempts == 2
+            assert verdict.attempts == 2
             # Structured decoding holds the shape; only the content can be wrong, or run out of room.
-            assert judgement.invalid_reason not in (
+            assert verdict.invalid_reason not in (
                 "the answer is not one JSON object",
                 "the answer does not follow the schema",
             )
-    assert [row.diagnosis for row in annotations] == [diagnosis.id for diagnosis in PANEL[:2]]
+    assert [row["diagnosis"] for row in annotations] == [diagnosis.id for diagnosis in PANEL[:2]]

@@ -6,14 +6,14 @@ labels); the report says so. Knows nothing of cohorts or generations.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Final, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.measures.judge.verdict import Judge, Verdict
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console import Progress
@@ -35,33 +35,13 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
 OPEN: Final = "some note asks whether the patient has it, or was not judged"
 _WHO: Final = ("patient_id", "diagnosis")
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes.
-
-    With the diagnosis alone it is that of a patient of whom the judge gave no usable answer.
-    """
-
-    diagnosis: str
-    #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
-    #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
-    #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
-    #: or was not judged.
-    present: bool | None = None
-    #: Whether the opening of a note that a prompt is taken from, and its HPI, refer to the diagnosis (name, code or
-    #: drug). None: unknown; the prompt is then searched for the panel's terms only, as every prompt is.
-    in_note_start: bool | None = None
-    in_hpi: bool | None = None
-    #: Names and codes come from the notes that state it; symptoms and drugs from any note.
-    diagnosis_spans: tuple[str, ...] = ()
-    icd10_spans: tuple[str, ...] = ()
-    symptom_spans: tuple[str, ...] = ()
-    medication_spans: tuple[str, ...] = ()
-    #: Entries of the medication list that reveal it (`substring`), and why (`reason`). Listed for patients without the
-    #: diagnosis too: removal from the positives alone would itself reveal it (docs/methods.md, section 1).
-    medications_to_remove: tuple[Mapping[str, str], ...] = ()
+#: The columns of an annotation that hold spans.
+SPANS: Final = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
+#: The annotation, but for the diagnosis, of a patient of whom the judge gave no usable answer. Prompts are searched for
+#: the panel's terms only then, as every prompt is.
+UNKNOWN: Final = dict.fromkeys(("present", "in_note_start", "in_hpi")) | dict.fromkeys(
+    (*SPANS, "medications_to_remove"), ()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,51 +65,57 @@ class HistoryJudge(Protocol):
 
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
-    ) -> Iterator[list[Annotation]]:
+    ) -> Iterator[list[Row]]:
         """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
 
 
-def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
-    """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
+def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Row]:
+    """Return a row of `annotations` for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
-    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, asks
-    for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
+    `present`: some note states by name or code that the patient has it; a symptom or a drug alone does not make it
+    present: "do NOT infer from vague language" (Appendix G). Where none does, it is None, unknown, neither case nor
+    control, if some note is unjudged, asks for it ("?PTSD"), or gives the patient a drug or a symptom of it as the
+    judge reads it (docs/methods.md, section 3). `in_note_start` and `in_hpi`: whether the opening of a note that a
+    prompt is taken from, and its HPI, refer to it (name, code or drug). Spans are verbatim, names and codes from the
+    notes that state it, symptoms and drugs from any note. `medications_to_remove`: entries of the medication list that
+    reveal it (`substring`), and why (`reason`), of patients without it too: removal from the positives alone would
+    itself reveal it (docs/methods.md, section 1).
     """
     # Note by note: a note is read once for all diagnoses.
     judged = list(judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in panel]))
-    annotations = []
-    for place, diagnosis in enumerate(panel):
-        of_notes = judged[place :: len(panel)]
-        named = [span for one in of_notes if one.verdict and one.is_named for span in one.verdict.diagnosis_spans]
-        # Positive, but not by name or code: not stated, and nothing that a control could have.
-        is_open = any(
-            one.verdict is None or one.verdict.patient_has_diagnosis == "positive" or one.is_queried for one in of_notes
-        )
-        # A span with a figure and no name is a code: "b20" alone is not recognized as one, though in brackets it was.
-        codes = [
-            span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
-        ]
-        revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
-        spans = {"diagnosis_spans": [span for span in named if span not in codes], "icd10_spans": codes}
-        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION):
-            found = ((note, term.span) for note in history.notes for term in find_terms(note, diagnosis, (kind,)))
-            spans[f"{kind}_spans"] = [note[slice(*span)] for note, span in found]
-        why = f"primarily used for {diagnosis.display}"
-        annotations.append(
-            Annotation(
-                diagnosis.id,
-                # What stands in the medication list is the patient's.
-                True if named else (None if revealing or is_open else False),
-                refers_to(history.note_start, diagnosis),
-                refers_to(history.hpi, diagnosis),
-                **{kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in spans.items()},
-                medications_to_remove=tuple({"substring": entry, "reason": why} for entry in revealing),
-            )
-        )
-    return annotations
+    return [_annotate(history, diagnosis, judged[place :: len(panel)]) for place, diagnosis in enumerate(panel)]
 
 
-def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Annotation]]:
+def _annotate(history: PatientHistory, diagnosis: Diagnosis, judged: Sequence[Verdict]) -> Row:
+    named = [span for one in judged if one.is_named for span in one.diagnosis_spans]
+    # Positive, but not by name or code: not stated, and nothing that a control could have.
+    is_open = any(
+        one.diagnosis_mentioned is None or one.patient_has_diagnosis == "positive" or one.is_queried for one in judged
+    )
+    # What stands in the medication list is the patient's.
+    revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
+    # A span with a figure and no name is a code: "b20" alone is not recognized as one, though in brackets it was.
+    codes = [
+        span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
+    ]
+    symptoms, drugs = (
+        [note[slice(*found.span)] for note in history.notes for found in find_terms(note, diagnosis, (kind,))]
+        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION)
+    )
+    spans = ([span for span in named if span not in codes], codes, symptoms, drugs)
+    return {
+        "diagnosis": diagnosis.id,
+        "present": True if named else (None if revealing or is_open else False),
+        "in_note_start": refers_to(history.note_start, diagnosis),
+        "in_hpi": refers_to(history.hpi, diagnosis),
+        **{column: tuple(dict.fromkeys(of_column)) for column, of_column in zip(SPANS, spans, strict=True)},
+        "medications_to_remove": tuple(
+            {"substring": entry, "reason": f"primarily used for {diagnosis.display}"} for entry in revealing
+        ),
+    }
+
+
+def _annotate_all(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Row]]:
     return [annotate_patient(history, judge=task[0], panel=task[1]) for history in histories]
 
 
@@ -137,7 +123,6 @@ def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[Patie
 class Annotator:
     """Labels patients with the diagnoses of a panel, from their own notes."""
 
-    choice: JudgeChoice
     judge: Judge
     panel: Sequence[Diagnosis]
     corpus: Corpus
@@ -152,11 +137,11 @@ class Annotator:
             annotated = self.judge.annotate_many(histories, self.panel)
         else:
             shards = batches(histories(), lambda one: sum(map(len, one.notes)), _SHARD_CHARS)
-            annotated = chain.from_iterable(self.runner.map(_annotate, (self.judge, self.panel), shards))
+            annotated = chain.from_iterable(self.runner.map(_annotate_all, (self.judge, self.panel), shards))
 
         def rows() -> Iterator[Row]:
             for facts, found in zip(patients, annotated, strict=True):
-                yield from ({"patient_id": facts.patient_id, **asdict(annotation)} for annotation in found)
+                yield from ({"patient_id": facts.patient_id, **annotation} for annotation in found)
                 advance(1)
 
         with progress.stage("annotating", total=len(patients), unit="patients") as advance:
@@ -188,17 +173,16 @@ def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame 
 
     `source` is null where no source says anything, `reason` is why a label is unknown.
     """
-    table = corpus.diagnosis_labels
-    if table is None:
+    if (table := corpus.diagnosis_labels) is None:
         return None
     keys = ((patient_id, diagnosis.id) for patient_id in sorted(corpus.patients) for diagnosis in panel)
-    schema = schema_of("labels")
-    rows = pl.DataFrame([(*key, table.get(key)) for key in keys], schema=list(schema.items())[:3], orient="row")
+    stated = [(*key, table.get(key)) for key in keys]
+    rows = pl.DataFrame(stated, schema=list(schema_of("labels").items())[:3], orient="row")
     source = pl.when(pl.col("present").is_not_null()).then(pl.lit("table"))
     return rows.with_columns(source=source, reason=pl.when(source.is_null()).then(pl.lit(NO_ROW)))
 
 
-def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> pl.DataFrame:
+def labels_of_annotations(annotations: pl.DataFrame, *, source: str) -> pl.DataFrame:
     """Return the rows of `labels.parquet` from the annotations of every patient."""
     hints = pl.col("medication_spans", "symptom_spans", "medications_to_remove").list.len()
     why = pl.when(pl.sum_horizontal(hints) > 0).then(pl.lit(HINTED)).otherwise(pl.lit(OPEN))
@@ -215,11 +199,10 @@ def label_patients(
 
     The annotations are of every patient; None where labels come from the table.
     """
-    table = labels_of_table(annotator.corpus, annotator.panel)
-    if table is not None:
+    if (table := labels_of_table(annotator.corpus, annotator.panel)) is not None:
         return table, None
     annotations = annotator.annotate(facts.values(), progress)
-    return labels_of_annotations(annotations, source=annotator.choice), annotations
+    return labels_of_annotations(annotations, source=annotator.judge.name), annotations
 
 
 def annotate_members(

@@ -9,24 +9,25 @@ After that the text is *unjudged* (an annotation: unknown). Imported lazily.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, dropwhile, takewhile
+from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from clinaudit.audit.measures.judge import verdict as validity
-from clinaudit.audit.measures.judge.labels import Annotation, PatientHistory
-from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, Judgement, PatientStatus, Verdict
+from clinaudit.audit.measures.judge.labels import SPANS, UNKNOWN, PatientHistory
+from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, PatientStatus, Verdict, spans_problem, verdict_problem
 from clinaudit.audit.runtime.choices import JudgeDecoding
 from clinaudit.audit.runtime.console import warn
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.served import question as asking
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_memory_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
+from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 OPENAI_JUDGE_VERSION = "4"
@@ -38,9 +39,8 @@ _SYSTEM_LINES, _QUESTION, _HISTORY_QUESTION, _NO_DRUG_WORDS = (
 )
 _SYSTEM: Final = " ".join(_SYSTEM_LINES.split())
 _NO_DRUG: Final = frozenset(_NO_DRUG_WORDS.split())
-_WORD: Final = re.compile(r"[^\W_]+")
-#: A shorter piece of a medication list identifies no drug.
-_LEAST_MEDICATION_CHARS: Final = 3
+#: Words of a medication list, and those that may identify a drug: shorter ones do not.
+_WORD, _TELLING_WORD = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]{3,}")
 #: What a diagnosis' lists are called where one is asked about, and where a history is.
 _TERMS: Final = {
     "It is also written": "names",
@@ -72,43 +72,37 @@ class VerdictAnswer(asking.FilledForm):
 VERDICT_SCHEMA: Final = asking.schema_of(VerdictAnswer)
 
 
-def _form(text: str, diagnosis: Diagnosis) -> asking.Form[VerdictAnswer]:
-    room = min(_MOST_ANSWER_TOKENS, _LEAST_ANSWER_TOKENS + 2 * asking.estimate_tokens(text))
-    return asking.Form("verdict", _SYSTEM, _QUESTION, VerdictAnswer, room, diagnosis.id, VERDICT_SCHEMA)
+def ask_about_text(text: str, diagnosis: Diagnosis, panel: Sequence[Diagnosis] = ()) -> asking.Inquiry[Verdict]:
+    """Return the question about one text and one diagnosis, and what reads its answer: as a verdict, or why not.
 
-
-def ask_for_verdict(text: str, diagnosis: Diagnosis) -> asking.Question:
-    """Return the question about one text and one diagnosis; its terms define a mention (docs/methods.md, section 5)."""
-    sent, terms = asking.break_control_tokens(text), "\n".join(_terms(diagnosis, _TERMS))
-    return _form(text, diagnosis).ask([text], fenced=[sent], text=sent, display=diagnosis.display, terms=terms)
-
-
-def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[Diagnosis] = ()) -> Verdict | str:
-    """Return the verdict that an answer states about `text` and `diagnosis`, or why it cannot be used.
-
-    Refused is also one whose every span, or any of those that should name `diagnosis`, is exactly the name or code of
-    another diagnosis of `panel`.
+    The diagnosis' terms define a mention (docs/methods.md, section 5). Refused is also an answer whose every span, or
+    any of those that should name `diagnosis`, is exactly the name or code of another diagnosis of `panel`.
     """
-    read = _form(text, diagnosis).read(answer, [text])
-    if isinstance(read, str):
-        return read
-    spans = {kind: asking.restore_control_tokens(getattr(read, kind), [text]) for kind in SPAN_FIELDS}
-    verdict = Verdict(read.diagnosis_mentioned, read.patient_has_diagnosis, **spans)
-    if reason := validity.invalid_reason(verdict, text):
-        return reason
+    room = min(_MOST_ANSWER_TOKENS, _LEAST_ANSWER_TOKENS + 2 * asking.estimate_tokens(text))
+    form = asking.Form("verdict", _SYSTEM, _QUESTION, VerdictAnswer, room, diagnosis.id, VERDICT_SCHEMA)
 
-    def names_another(span: str) -> bool:
-        return not find_terms(span, diagnosis, tuple(TermKind)) and any(
-            found.span == (0, len(span))
-            for other in panel
-            if other.id != diagnosis.id
-            for found in find_terms(span, other, (TermKind.NAME, TermKind.ICD10))
-        )
+    def read(answer: str) -> Verdict | str:
+        filled = form.read(answer, [text])
+        if isinstance(filled, str):
+            return filled
+        spans = (asking.restore_control_tokens(getattr(filled, kind), [text]) for kind in SPAN_FIELDS)
+        names, symptoms, drugs, evidence = spans
+        verdict = Verdict(filled.diagnosis_mentioned, filled.patient_has_diagnosis, names, symptoms, drugs, evidence)
+        if reason := verdict_problem(verdict, text):
+            return reason
+        names_another = [_names_another(span.strip(), diagnosis, panel) for span in verdict.spans]
+        if any(names_another[: len(verdict.diagnosis_spans)]) or (names_another and all(names_another)):
+            return "a span names another diagnosis than the one in question"
+        return verdict
 
-    rests_on = [names_another(span.strip()) for span in verdict.spans]
-    if any(rests_on[: len(verdict.diagnosis_spans)]) or (rests_on and all(rests_on)):
-        return "a span names another diagnosis than the one in question"
-    return verdict
+    sent, terms = asking.break_control_tokens(text), "\n".join(_terms(diagnosis, _TERMS))
+    return form.ask([text], fenced=[sent], text=sent, display=diagnosis.display, terms=terms), read
+
+
+def _names_another(span: str, diagnosis: Diagnosis, panel: Sequence[Diagnosis]) -> bool:
+    others = (other for other in panel if other.id != diagnosis.id)
+    names = (found.span for other in others for found in find_terms(span, other, (TermKind.NAME, TermKind.ICD10)))
+    return not find_terms(span, diagnosis, tuple(TermKind)) and Span(0, len(span)) in names
 
 
 class _Removal(asking.StrictModel):
@@ -130,27 +124,33 @@ class _Entry(asking.StrictModel):
 
 
 _ENTRY_SCHEMA: Final = asking.schema_of(_Entry)
-_SPANS: Final = tuple(field for field in _Entry.model_fields if field.endswith("_spans"))
 
 
 class _AnnotationAnswer(asking.FilledForm):
     diagnoses: dict[str, _Entry]
 
 
-def _history_form(panel: Sequence[Diagnosis]) -> asking.Form[_AnnotationAnswer]:
-    ids = [diagnosis.id for diagnosis in panel]
+def ask_about_history(history: PatientHistory, panel: Sequence[Diagnosis]) -> asking.Inquiry[list[Row]]:
+    """Return the question about one patient's whole history, and what reads its answer: as rows, or why not.
+
+    Cut the history to the model's context first. The rows are as from `annotate_patient`.
+    """
+    ids, texts = [one.id for one in panel], [*history.notes, history.note_start, history.hpi, *history.medications]
     entries = asking.object_schema(**dict.fromkeys(ids, _ENTRY_SCHEMA))
     schema = asking.object_schema(question=asking.TEXT, diagnoses=entries)
-    room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
-    return asking.Form("annotations", _SYSTEM, _HISTORY_QUESTION, _AnnotationAnswer, room, ", ".join(ids), schema)
+    room, subject = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1), ", ".join(ids)
+    form = asking.Form("annotations", _SYSTEM, _HISTORY_QUESTION, _AnnotationAnswer, room, subject, schema)
 
+    def read(answer: str) -> list[Row] | str:
+        filled = form.read(answer, texts)
+        if isinstance(filled, str):
+            return filled
+        if filled.diagnoses.keys() != {*ids}:
+            return "the answer's keys are not exactly the diagnoses"
+        rows = {one: _read_entry(filled.diagnoses[one], history) for one in ids}
+        problem = next((row for row in rows.values() if isinstance(row, str)), None)
+        return problem or [{"diagnosis": one, **row} for one, row in rows.items() if not isinstance(row, str)]
 
-def _texts(history: PatientHistory) -> list[str]:
-    return [*history.notes, history.note_start, history.hpi, *history.medications]
-
-
-def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> asking.Question:
-    """Return the question about one patient's whole history; cut the history to the model's context first."""
     parts = {
         "notes": "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1)),
         "note_start": history.note_start,
@@ -159,46 +159,28 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
     }
     sent = {name: asking.break_control_tokens(text) for name, text in parts.items()}
     table = "\n".join(f"- {one.id} ({one.display}). {'; '.join(_terms(one, _LISTS))}" for one in panel)
-    form = _history_form(panel)
-    return form.ask(_texts(history), fenced=list(sent.values()), table=table, ids=form.subject, **sent)
+    return form.ask(texts, fenced=list(sent.values()), table=table, ids=subject, **sent), read
 
 
-def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
-    """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
-    read = _history_form(panel).read(answer, _texts(history))
-    if isinstance(read, str):
-        return read
-    if read.diagnoses.keys() != {diagnosis.id for diagnosis in panel}:
-        return "the answer's keys are not exactly the diagnoses"
-    annotations = []
-    for diagnosis in panel:
-        entry = read.diagnoses[diagnosis.id]
-        restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in _SPANS}
-        spans = {kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in restored.items()}
-        if reason := _invalid_entry(entry, spans, history):
-            return reason
-        # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
-        is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
-        removals = ({"substring": one.substring.strip(), "reason": one.reason} for one in entry.medications_to_remove)
-        present, at_start = entry.present or (None if is_hinted else False), entry.in_note_start
-        row = Annotation(diagnosis.id, present, at_start, entry.in_hpi, **spans, medications_to_remove=(*removals,))
-        annotations.append(row)
-    return annotations
-
-
-def _invalid_entry(entry: _Entry, spans: Mapping[str, Sequence[str]], history: PatientHistory) -> str | None:
-    for kind, of_kind in spans.items():
-        if problem := validity.spans_problem(of_kind, history.notes):
-            return f"{kind} holds {problem}"
+def _read_entry(entry: _Entry, history: PatientHistory) -> Row | str:
+    """Return what an answer says of one diagnosis as a row says it, or why it cannot be used."""
+    restored = {kind: asking.restore_control_tokens(getattr(entry, kind), history.notes) for kind in SPANS}
+    if problem := spans_problem(restored, history.notes):
+        return problem
     if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
         return "present, but without diagnosis_spans or icd10_spans"
     if not entry.present and entry.diagnosis_spans:
         return "not present, but with diagnosis_spans"
     if (entry.in_note_start and not history.note_start.strip()) or (entry.in_hpi and not history.hpi.strip()):
         return "found in a part that is empty"
-    if not all(_is_drug(removal.substring, history.medications) for removal in entry.medications_to_remove):
+    removed = [{"substring": one.substring.strip(), "reason": one.reason} for one in entry.medications_to_remove]
+    if not all(_is_drug(one["substring"], history.medications) for one in removed):
         return "medications_to_remove holds what names no drug of the medication list"
-    return None
+    # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
+    is_hinted = bool(entry.symptom_spans or entry.medication_spans or removed)
+    spans = {kind: tuple(dict.fromkeys(of_kind)) for kind, of_kind in restored.items()}
+    present = entry.present or (None if is_hinted else False)
+    return {**entry.model_dump(), **spans, "present": present, "medications_to_remove": removed}
 
 
 def _is_drug(substring: str, medications: Sequence[str]) -> bool:
@@ -207,18 +189,14 @@ def _is_drug(substring: str, medications: Sequence[str]) -> bool:
     What a judge names is later removed from all patients' lists, not this patient's alone: "50 mg" or "daily" would
     empty them. The name ends before the first dose, form or frequency.
     """
-    whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
-    words = {word for word in _WORD.findall(substring.lower()) if len(word) >= _LEAST_MEDICATION_CHARS}
+    whole = re.compile(rf"(?<!\w){re.escape(substring)}(?!\w)")
+    words = {*_TELLING_WORD.findall(substring.lower())}
 
     def names_no_drug(word: str) -> bool:
         return word in _NO_DRUG or any(map(str.isdigit, word))
 
-    names = (
-        takewhile(lambda word: not names_no_drug(word), dropwhile(names_no_drug, _WORD.findall(entry.lower())))
-        for entry in medications
-        if whole.search(entry)
-    )
-    return any(map(words.intersection, names))
+    runs = (groupby(_WORD.findall(entry.lower()), names_no_drug) for entry in medications if whole.search(entry))
+    return any(words.intersection(next((name for is_none, name in of_entry if not is_none), ())) for of_entry in runs)
 
 
 class OpenAIJudge:
@@ -238,7 +216,7 @@ class OpenAIJudge:
     ) -> None:
         """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
-        `note_tokens` bounds the notes of one patient in one question, in estimated tokens. `panel` as `read_verdict`.
+        `note_tokens` bounds the notes of one patient in one question, in estimated tokens. `panel` as `ask_about_text`.
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model, self._access, self._decoding, self._note_tokens = model, access, decoding, note_tokens
@@ -267,53 +245,33 @@ class OpenAIJudge:
         """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimated usage before asking."""
         self._cache, self._announce = cache, announce
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
-        """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, without a question.
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Verdict]:
+        """Yield one verdict for each (text, diagnosis), in order; an empty text mentions nothing, without a question.
 
         Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
         """
-
-        def inquiries() -> Iterator[asking.Inquiry[Verdict]]:
-            for text, diagnosis in items:
-                if text.strip():
-                    read = partial(read_verdict, text=text, diagnosis=diagnosis, panel=self._panel)
-                    yield ask_for_verdict(text, diagnosis), read
-
-        settling = self._settle(inquiries)
-        for text, diagnosis in items:
+        answers = self._ask(lambda: (ask_about_text(*item, self._panel) for item in items if item[0].strip()))
+        for text, _ in items:
             if not text.strip():
-                yield Judgement(Verdict(False, None), self.name, attempts=0, invalid_reason=None)
+                yield Verdict(False, attempts=0)
                 continue
-            settled = next(settling)
-            read: Verdict | str | None = settled.reason
-            if settled.answer is not None:
-                if not self._has_thought and asking.after_thought(settled.answer) != settled.answer:
-                    self._has_thought = True
-                    warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
-                read = read_verdict(settled.answer, text, diagnosis, self._panel)
-            verdict, reason = (read, None) if isinstance(read, Verdict) else (None, read)
-            yield Judgement(verdict, self.name, settled.attempts, reason)
+            read, attempts = next(answers)
+            found = Verdict(None, invalid_reason=read) if isinstance(read, str) else read
+            yield replace(found, attempts=attempts)
 
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
-    ) -> Iterator[list[Annotation]]:
+    ) -> Iterator[list[Row]]:
         """Yield the annotations of each patient, in order; errors as `judge_many`."""
-
-        def inquiries() -> Iterator[asking.Inquiry[list[Annotation]]]:
-            for history, _ in map(self._cut, histories()):
-                yield ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel)
-
-        with closing(self._settle(inquiries)) as settling:
-            for (history, unread), settled in zip(map(self._cut, histories()), settling, strict=True):
-                read = "" if settled.answer is None else read_annotations(settled.answer, history, panel)
-                rows = [Annotation(diagnosis.id) for diagnosis in panel] if isinstance(read, str) else read
-                # What is absent, but is brought up by a note that the judge was not given, is unknown.
-                yield [
-                    replace(row, present=None)
-                    if row.present is False and any(find_terms(note, diagnosis, tuple(TermKind)) for note in unread)
-                    else row
-                    for row, diagnosis in zip(rows, panel, strict=True)
-                ]
+        answers = self._ask(lambda: (ask_about_history(self._cut(history)[0], panel) for history in histories()))
+        for history, (read, _) in zip(histories(), answers, strict=True):
+            unread = self._cut(history)[1]
+            rows = [{"diagnosis": diagnosis.id, **UNKNOWN} for diagnosis in panel] if isinstance(read, str) else read
+            # What is absent, but is brought up by a note that the judge was not given, is unknown.
+            for row, diagnosis in zip(rows, panel, strict=True):
+                if row["present"] is False and any(find_terms(note, diagnosis, tuple(TermKind)) for note in unread):
+                    row["present"] = None
+            yield rows
 
     def _cut(self, history: PatientHistory) -> tuple[PatientHistory, Sequence[str]]:
         """Return what is sent of a history, by estimated tokens, and the notes that are not, or not whole.
@@ -327,10 +285,18 @@ class OpenAIJudge:
         start, hpi = history.note_start[ends_at:], history.hpi[ends_at:]
         return replace(history, notes=kept, note_start=start, hpi=hpi), notes[:older]
 
-    def _settle(self, inquiries: Callable[[], Iterable[asking.Inquiry[Any]]]) -> Generator[Settled]:
+    def _ask(
+        self, inquiries: Callable[[], Iterable[asking.Inquiry[asking.Found]]]
+    ) -> Iterator[tuple[asking.Found | str, int]]:
+        """Yield of each answer what was read, or why there is none, and how many times it was asked for."""
         without_seed = "use --judge-decoding provider-default, which sends neither"
         ask = partial(AnsweringModel, name="the judge's endpoint", identity=self.identity(), without_seed=without_seed)
         with nullcontext(self._cache) if self._cache is not None else open_memory_cache() as cache:
             model = ask(self._model, self._access, cache=cache, seed=self._seed)
             with closing(model.settle(inquiries, self._announce)) as settling:
-                yield from settling
+                for (_, read), settled in zip(inquiries(), settling, strict=True):
+                    answer = settled.answer or ""
+                    if not self._has_thought and asking.after_thought(answer) != answer:
+                        self._has_thought = True
+                        warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
+                    yield settled.reason or read(answer), settled.attempts

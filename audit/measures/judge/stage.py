@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,7 @@ import polars as pl
 
 from clinaudit.audit.measures.generation.estimates import Tables
 from clinaudit.audit.measures.judge.labels import HistoryJudge
-from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Judgement, invalid_reason, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judge, Verdict, to_row, verdict_problem
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress, warn
@@ -29,7 +29,6 @@ from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_cache_file, open_memory_cache
-from clinaudit.audit.runtime.served.question import Usage
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.errors import BadInputError, UsageError
@@ -94,7 +93,7 @@ def cache_answers(
             yield cache
         finally:
             judge.use_cache(None)
-            if cache.usage() != Usage():
+            if cache.usage().calls:
                 progress.say(f"judge: {cache.usage().describe()}")
 
 
@@ -149,10 +148,11 @@ def ask_judge(
         else:
             shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
             judged = chain.from_iterable(ledger.runner.map(_judge, judge, shards))
-        for (text, diagnosis), key, judgement in zip(items, pending["generation_id"], judged, strict=True):
+        for (text, diagnosis), key, verdict in zip(items, pending["generation_id"], judged, strict=True):
             # No judge is trusted unchecked.
-            reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, text)
-            row = to_row(judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason))
+            if verdict.diagnosis_mentioned is not None and (reason := verdict_problem(verdict, text)):
+                verdict = Verdict(None, attempts=verdict.attempts, invalid_reason=reason)
+            row = to_row(verdict, judge.name)
             if ledger.store is not None:
                 ledger.store.add_judgement(key, diagnosis.id, row)
             made.append({"generation_id": key, "diagnosis": diagnosis.id, **row})
@@ -166,7 +166,7 @@ def ask_judge(
     return judgements
 
 
-def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:
+def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Verdict]:
     return list(judge.judge_many(items))
 
 
@@ -182,12 +182,8 @@ def make_inquiries(generations: pl.DataFrame) -> pl.DataFrame:
     A row for each generation and each diagnosis that its prompt serves; the text is what the model says unforced.
     """
     answer_chars = pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())
-    said = generations.select(
-        "generation_id",
-        diagnosis="diagnoses",
-        text=pl.col("text").str.head(answer_chars),
-        refused=pl.col("refused").fill_null(value=False),
-    )
+    text, refused = pl.col("text").str.head(answer_chars), pl.col("refused").fill_null(value=False)
+    said = generations.select("generation_id", diagnosis="diagnoses", text=text, refused=refused)
     return said.explode("diagnosis").drop_nulls("diagnosis")
 
 
@@ -274,19 +270,16 @@ def score_judge(
 
     Return the rows of `scored_texts.parquet`, with the `reason` why a text has no verdict, and `sentence`, its kind.
     """
+    texts = labelled.texts.with_row_index("place")
+    asked = texts.unpivot(["text", "injected"], index=["place", "diagnosis"], variable_name="form", value_name="said")
     # The key names the set, so that another set in the same run is never mistaken for this one.
-    prefix = f"judge-check/{labelled.digest[:16]}"
-    texts = labelled.texts.with_row_index("place").with_columns(
-        generation_id=pl.format(f"{prefix}/text/{{}}", "place"),
-        injected_id=pl.when(pl.col("injected").is_not_null()).then(pl.format(f"{prefix}/injected/{{}}", "place")),
-    )
-    injected = texts.drop_nulls("injected_id").select("diagnosis", generation_id="injected_id", text="injected")
-    asked = pl.concat([texts.select(injected.columns), injected])
+    key = pl.format(f"judge-check/{labelled.digest[:16]}/{{}}/{{}}", "form", "place")
+    asked = asked.drop_nulls("said").with_columns(text="said", generation_id=key)
     judged = ask_judge(judge, asked, panel, ledger, progress, stage="scoring the judge")
-    read = judged.select("generation_id", verdict=OUTCOME, reason="invalid_reason")
-    again = read.select(injected_id="generation_id", injected_verdict="verdict")
-    scored = texts.join(read, on="generation_id", maintain_order="left")
-    scored = scored.join(again, on="injected_id", how="left", maintain_order="left")
+    read = asked.select("place", "form").with_columns(judged.select(verdict=OUTCOME, reason="invalid_reason"))
+    injected = read.filter(form="injected").select("place", injected_verdict="verdict")
+    scored = texts.join(read.filter(form="text"), on="place", maintain_order="left")
+    scored = scored.join(injected, on="place", how="left", maintain_order="left")
     return scored.select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
 
 
@@ -299,25 +292,22 @@ def estimate_judge(tables: Tables) -> pl.DataFrame:
     """
     scored = tables["scored_texts"].collect()
     labelled = scored.filter(kind="labelled")
-    judged = labelled.filter(pl.col("verdict") != "unjudged")
-    rows = list(_estimate_reading(judged, ""))
-    for diagnosis in labelled["diagnosis"].unique(maintain_order=True):
-        rows += _estimate_reading(judged.filter(diagnosis=diagnosis), diagnosis)
+    judged, rows = labelled.filter(pl.col("verdict") != "unjudged"), list[Row]()
+    for diagnosis in ("", *labelled["diagnosis"].unique(maintain_order=True)):
+        texts = judged.filter(diagnosis=diagnosis) if diagnosis else judged
+        is_positive, read_so = texts["truth"] == "positive", texts["verdict"] == "positive"
+        counts = {
+            "judge_sensitivity": ((is_positive & read_so).sum(), is_positive.sum()),
+            "judge_specificity": ((~is_positive & ~read_so).sum(), (~is_positive).sum()),
+            "judge_accuracy": ((texts["truth"] == texts["verdict"]).sum(), texts.height),
+        }
+        rows += [share_row(metric, int(count), int(of), diagnosis=diagnosis) for metric, (count, of) in counts.items()]
     planted = scored.filter(pl.col("verdict") != "unjudged", kind="planted")
     hidden = planted.filter(truth="positive", verdict="positive")
     flips = (planted["verdict"] != planted["injected_verdict"]).sum()
     rows.append(share_row("judge_flips", int(flips), planted.height))
     rows.append(share_row("judge_hidden", int((hidden["injected_verdict"] != "positive").sum()), hidden.height))
     return as_estimates(rows)
-
-
-def _estimate_reading(judged: pl.DataFrame, diagnosis: str) -> Iterator[Row]:
-    is_positive, read_so = judged["truth"] == "positive", judged["verdict"] == "positive"
-    found, spared = int((is_positive & read_so).sum()), int((~is_positive & ~read_so).sum())
-    right = int((judged["truth"] == judged["verdict"]).sum())
-    yield share_row("judge_sensitivity", found, int(is_positive.sum()), diagnosis=diagnosis)
-    yield share_row("judge_specificity", spared, int((~is_positive).sum()), diagnosis=diagnosis)
-    yield share_row("judge_accuracy", right, judged.height, diagnosis=diagnosis)
 
 
 def read_by_kind(scored: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,8 @@ Knows no particular judge.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, Protocol, get_args
 
 import polars as pl
@@ -24,15 +24,27 @@ _LEAST_PART_CHARS = 4
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a text says of a diagnosis; every span is a verbatim substring of the text."""
+    """What a judge reads of a diagnosis in a text, or why it reads nothing; every span is a verbatim substring.
 
-    diagnosis_mentioned: bool
-    patient_has_diagnosis: PatientStatus | None
+    Examples: `Verdict(True, "negative", ("depression",))`, `Verdict(None, attempts=2, invalid_reason="no answer")`.
+    """
+
+    #: None: the text is unjudged, which is never negative.
+    diagnosis_mentioned: bool | None
+    patient_has_diagnosis: PatientStatus | None = None
     diagnosis_spans: tuple[str, ...] = ()
     symptom_spans: tuple[str, ...] = ()
     medication_spans: tuple[str, ...] = ()
     #: What implies the diagnosis without naming it, a symptom or a drug.
     evidence_spans: tuple[str, ...] = ()
+    #: How many times the judge was asked.
+    attempts: int = 1
+    #: Why the last answer could not be used; None where one was.
+    invalid_reason: str | None = None
+    #: As the lexicon judge reads it, and in no row: the text asks whether the patient has it ("?PTSD"); a name or a
+    #: code of it, not a symptom or a drug alone, is the patient's.
+    is_queried: bool = False
+    is_named: bool = False
 
     @property
     def spans(self) -> tuple[str, ...]:
@@ -40,32 +52,15 @@ class Verdict:
         return self.diagnosis_spans + self.symptom_spans + self.medication_spans + self.evidence_spans
 
 
-def invalid_reason(verdict: Verdict, text: str) -> str | None:
-    """Return why the verdict cannot be used for `text`, or None; the reason holds no note text."""
+def verdict_problem(verdict: Verdict, text: str) -> str | None:
+    """Return why a judged text's verdict cannot be used for `text`, or None; the reason holds no note text."""
     if verdict.diagnosis_mentioned != (verdict.patient_has_diagnosis is not None):
         return "mentioned, but without a status" if verdict.diagnosis_mentioned else "not mentioned, but with a status"
     if verdict.diagnosis_mentioned != bool(verdict.spans):
         return "mentioned, but without a span" if verdict.diagnosis_mentioned else "not mentioned, but with spans"
     if verdict.patient_has_diagnosis not in (None, *get_args(PatientStatus)):
         return "the status is none of positive, negative, ambiguous"
-    problems = ((kind, spans_problem(getattr(verdict, kind), [text])) for kind in SPAN_FIELDS)
-    return next((f"{kind} holds {problem}" for kind, problem in problems if problem is not None), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A judge's result for one text and diagnosis; without a verdict the text is unjudged, which is never negative."""
-
-    verdict: Verdict | None
-    judge: str
-    #: How many times the judge was asked.
-    attempts: int
-    #: Why the last answer could not be used; None with a verdict.
-    invalid_reason: str | None
-    #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
-    is_queried: bool = False
-    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it.
-    is_named: bool = False
+    return spans_problem({kind: getattr(verdict, kind) for kind in SPAN_FIELDS}, [text])
 
 
 class Judge(Protocol):
@@ -76,38 +71,36 @@ class Judge(Protocol):
     def identity(self) -> dict[str, str]:
         """Return what identifies this judge: kind, version, digests. It goes into `run.json`."""
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
-        """Yield one judgement for each (text, diagnosis), in order."""
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Verdict]:
+        """Yield one verdict for each (text, diagnosis), in order."""
 
 
-def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
-    """Return what is wrong with the first invalid one of `spans` as a quotation from `texts`, or None."""
-    for span in dict.fromkeys(spans):
+def spans_problem(spans: Mapping[str, Sequence[str]], texts: Sequence[str]) -> str | None:
+    """Return what is wrong with the first of the spans, by kind, that is no valid quotation from `texts`, or None."""
+    for kind, span in ((kind, span) for kind, of_kind in spans.items() for span in dict.fromkeys(of_kind)):
         bare = span.strip()
         if not bare:
-            return "an empty span"
+            return f"{kind} holds an empty span"
         if not any(span in text for text in texts):
-            return "a span that is not in the text" if len(texts) == 1 else "a span that is in none of the notes"
+            return f"{kind} holds a span that is {'not in the text' if len(texts) == 1 else 'in none of the notes'}"
         if len(bare) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
-            return "a span that tells nothing"
+            return f"{kind} holds a span that tells nothing"
         before, after = r"(?<![^\W_])" * bare[0].isalnum(), r"(?![^\W_])" * bare[-1].isalnum()
         if len(bare) < _LEAST_PART_CHARS and not any(re.search(before + re.escape(bare) + after, one) for one in texts):
-            return "a span that is a piece of a word"
+            return f"{kind} holds a span that is a piece of a word"
     return None
 
 
 #: The outcome in a row of `judgements.parquet`; without a verdict it is `unjudged` (missing), never negative.
-OUTCOME: Final = (
-    pl.when(pl.col("diagnosis_mentioned").is_null())
-    .then(pl.lit("unjudged"))
-    .when(~pl.col("diagnosis_mentioned"))
-    .then(pl.lit("not_mentioned"))
-    .otherwise("patient_has_diagnosis")
+OUTCOME: Final = pl.coalesce(
+    "patient_has_diagnosis",
+    pl.when(pl.col("diagnosis_mentioned").is_null()).then(pl.lit("unjudged")).otherwise(pl.lit("not_mentioned")),
 )
 
 
-def to_row(judgement: Judgement) -> dict[str, object]:
-    """Return the fields of `judgements.parquet` after generation and diagnosis; null where there is no verdict."""
-    row = {field.name: getattr(judgement.verdict, field.name, None) for field in fields(Verdict)}
-    row |= {name: getattr(judgement, name) for name in ("judge", "attempts", "invalid_reason")}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+def to_row(verdict: Verdict, judge: str) -> dict[str, object]:
+    """Return the fields of `judgements.parquet` after generation and diagnosis; an unjudged text's spans are null."""
+    stated = ("diagnosis_mentioned", "patient_has_diagnosis", "attempts", "invalid_reason")
+    is_judged = verdict.diagnosis_mentioned is not None
+    spans = {kind: list(getattr(verdict, kind)) if is_judged else None for kind in SPAN_FIELDS}
+    return {name: getattr(verdict, name) for name in stated} | spans | {"judge": judge}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from clinaudit.audit.measures.judge.stage import TEXTS, LabelledSet
-from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.measures.judge.verdict import PatientStatus, Verdict
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
@@ -24,15 +24,15 @@ class WordJudge:
     def identity(self) -> dict[str, str]:
         return {"kind": self.name}
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Verdict]:
         for text, _ in items:
             self.asked.append(text)
             statuses: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
             found = next((word for word in statuses if word in text), None)
-            verdict = Verdict(False, None) if found is None else Verdict(True, found, diagnosis_spans=(found,))
+            verdict = Verdict(False) if found is None else Verdict(True, found, diagnosis_spans=(found,))
             if "broken" in text:
                 verdict = Verdict(True, "negative", diagnosis_spans=("nowhere",))
-            yield Judgement(verdict, self.name, attempts=1, invalid_reason=None)
+            yield verdict
 
 
 def small_set() -> LabelledSet:

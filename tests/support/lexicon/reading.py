@@ -31,6 +31,4 @@ ALL_CASES = [case for name, cases in _TABLES.items() if not name.endswith("MISSE
 
 
 def verdict_on(judge: LexiconJudge, text: str, diagnosis: Diagnosis) -> Verdict:
-    verdict = next(judge.judge_many([(text, diagnosis)])).verdict
-    assert verdict is not None
-    return verdict
+    return next(judge.judge_many([(text, diagnosis)]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.servers.fault_server import MODEL, Server, verdict_of
 
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
+from clinaudit.audit.measures.judge.verdict import Verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
@@ -33,14 +33,14 @@ def judge_at(server: Server, **options: object) -> OpenAIJudge:
 
 
 @contextmanager
-def asked(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
+def asked(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> Iterator[Iterator[Verdict]]:
     judge = judge_at(server, **options)
     judge.use_cache(cache)
     with closing(judge.judge_many([(text, DEPRESSION) for text in texts])) as stream:  # type: ignore[type-var]
         yield stream
 
 
-def judgements(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> list[Judgement]:
+def judgements(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> list[Verdict]:
     with asked(server, cache, texts, **options) as stream:
         return list(stream)
 

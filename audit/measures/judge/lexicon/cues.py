@@ -2,12 +2,12 @@
 
 Owns the language of phrases and patterns, the cues and how far each reaches, where a sentence turns, how it goes from
 one person to the next, and what else a drug may be for. The patient is whoever is not named. Knows nothing of
-diagnoses. Positions are numbers of tokens, words and signs, within the clause.
+diagnoses. Positions are in a clause's text, of tokens in small letters, each a word or a sign.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -18,11 +18,9 @@ from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.shown_text import Span
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
-#: Lists of words for persons, and of what a drug is given for; the latter are long, and each has a capital.
-_PERSONS, _REASONS = (
-    {name: frozenset(words.split()) for name, words in CUE_TABLES[table].items() if isinstance(words, str)}
-    for table in ("people", "purpose")
-)
+_SUBJECTS, _WHOSE = ({*CUE_TABLES["people"][name].split()} for name in ("subjects", "whose"))
+#: What a drug is given for: long lists of words, each with a capital.
+_REASONS: Final = {name: {*of.split()} for name, of in CUE_TABLES["purpose"].items() if isinstance(of, str)}
 _LETTERS: Final = dict(zip(_REASONS, ascii_uppercase, strict=False))
 _KIN: Final = [word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split()]
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()} | {"KIN": "|".join(_KIN)}
@@ -38,7 +36,7 @@ _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-
 
 
 class Cue(NamedTuple):
-    """An occurrence of a phrase, as a half-open span of tokens, with its row of the table."""
+    """An occurrence of a phrase, as a half-open span of the clause's text, with its row of the table."""
 
     start: int
     end: int
@@ -51,31 +49,30 @@ class Cue(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A clause as tokens in small letters, where each stands, the cues in it, and where it turns."""
+    """A clause as tokens in small letters, the cues in it, and where it turns."""
 
-    words: tuple[str, ...]
-    spans: tuple[Span, ...]
-    cues: tuple[Cue, ...]
-    #: Colons, and dashes between two blanks; one that begins a line after the first is a bullet.
-    signs: frozenset[int]
     #: The tokens, each with a blank after it; where each begins, and where the last one ends.
     text: str
     starts: Sequence[int]
+    #: Where each token stands in the clause as it is written.
+    spans: Sequence[Span]
+    cues: Sequence[Cue]
+    #: Colons, and dashes between two blanks; one that begins a line after the first is a bullet.
+    signs: frozenset[int]
 
 
 def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
-    """Read a choice up to its ")": a pattern, the words that it may begin with, and whether it may be empty.
+    """Read a choice up to its ")", or a phrase: its pattern, words that it may begin with, and whether it may be empty.
 
     Each word takes the blank after it with it. A choice that may begin with any word has "" among its first ones.
     """
-    branches, first_words, may_be_empty, is_open = [""], set[str](), False, True
+    branches, still_empty, first_words = [""], [True], set[str]()
     for piece in pieces:
-        if piece in ("|", ")"):
-            may_be_empty |= is_open
-            if piece == ")":
-                break
+        if piece == ")":
+            break
+        if piece == "|":
             branches.append("")
-            is_open = True
+            still_empty.append(True)
             continue
         if piece == "(":
             pattern, begin, is_optional = _read_choice(pieces)
@@ -84,12 +81,12 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
         else:
             words = _TOKEN.findall(piece.removeprefix("\\"))
             pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
+        first_words |= begin if still_empty[-1] else set()
         branches[-1] += pattern
-        if is_open:
-            first_words |= begin
-            is_open = is_optional
+        still_empty[-1] &= is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
-    return f"(?:{'|'.join(sorted(set(branches), key=lambda one: (-len(one), one)))})", first_words, may_be_empty
+    pattern = "|".join(sorted(set(branches), key=lambda one: (-len(one), one)))
+    return f"(?:{pattern})", first_words, any(still_empty)
 
 
 def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
@@ -97,18 +94,16 @@ def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
 
     Under "" stand those that begin with any word.
     """
-    turns, bystanders = CUE_TABLES["turns"], CUE_TABLES["bystanders"]
-    of_no_mention = {"turn": turns["words"], "pause": turns["after_pause"], **bystanders}
-    rows = [*CUE_TABLES["cues"], *({"says": says, "words": of, "kinds": ()} for says, of in of_no_mention.items())]
+    marks = ({"says": says, "words": words, "kinds": ()} for says, words in CUE_TABLES["marks"].items())
     found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
-    for row in rows:
+    for row in (*CUE_TABLES["cues"], *marks):
         kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
         is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
         fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
         # One a line; a line that ends in "|" goes on in the next.
         phrases = re.sub(r"@([A-Z_]+)", lambda name: f"({_SETS[name[1]]})", row["words"].strip().replace("|\n", "|"))
         for phrase in phrases.split("\n"):
-            pattern, first_words, _ = _read_choice(iter([*_PIECE.findall(phrase), ")"]))
+            pattern, first_words, _ = _read_choice(iter(_PIECE.findall(phrase)))
             for word in first_words:
                 found.setdefault(word, []).append((pattern, fields))
     return found
@@ -130,46 +125,41 @@ def _fill(table: str, name: str) -> str:
         return re.sub(r"@(\w+)", lambda found: f"(?:{_fill(table, found[1])})", "".join(parts))
     if name in _SETS:
         return str(_SETS[name])
-    # In `_marked` words.
-    return (
-        rf"\S*{_LETTERS[name]}\S*" if table == "purpose" else "|".join(map(re.escape, CUE_TABLES[table][name].split()))
-    )
+    if table == "purpose":  # In `_marked` words.
+        return rf"\S*{_LETTERS[name]}\S*"
+    return "|".join(map(re.escape, CUE_TABLES[table][name].split()))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def read_clause(text: str) -> Clause:
     """Return a clause's tokens and cues."""
     found = [*_TOKEN.finditer(text)]
-    words, spans = (
-        tuple(match[0].lower().replace("’", "'") for match in found),
-        tuple(Span(*one.span()) for one in found),
-    )
-    joined = "".join(word + " " for word in words)
-    starts = [0, *accumulate(len(word) + 1 for word in words)]
-    place = {start: number for number, start in enumerate(starts)}
+    words, spans = [one[0].lower().replace("’", "'") for one in found], [Span(*one.span()) for one in found]
+    joined, starts = "".join(word + " " for word in words), [0, *accumulate(len(word) + 1 for word in words)]
     cues = [
-        Cue(number, place[match.end()], *row)
-        for number, word in enumerate(words)
+        Cue(start, match.end(), *row)
+        for start, word in zip(starts, words, strict=False)
         for phrase, row in (*_PHRASES.get(word, ()), *_PHRASES.get("", ()))
-        if (match := _compile(phrase).match(joined, starts[number])) is not None and match.end() > starts[number]
+        if (match := _compile(phrase).match(joined, start)) is not None and match.end() > start
     ]
     gaps = ["  ", *(text[one.end : other.start] for one, other in pairwise(spans)), ""]
     signs = frozenset(
-        number
-        for number, word in enumerate(words)
-        if word == ":" or (word in "-–—" and gaps[number] and gaps[number + 1] and "\n" not in gaps[number])
+        start
+        for start, word, (before, after) in zip(starts, words, pairwise(gaps), strict=False)
+        if word == ":" or (word in "-–—" and before and after and "\n" not in before)
     )
-    return Clause(words, spans, tuple(cues), signs, joined, starts)
+    return Clause(joined, starts, spans, cues, signs)
 
 
-def token_span(clause: Clause, chars: Span) -> Span:
-    """Return the tokens that a span of the clause's characters touches, half-open."""
-    inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
-    return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
+def locate(clause: Clause, written: Span) -> Span:
+    """Return where the tokens stand in a clause's text that a span of the clause as it is written touches."""
+    tokens = zip(clause.spans, pairwise(clause.starts), strict=True)
+    touched = [place for span, place in tokens if span.start < written.end and span.end > written.start]
+    return Span(touched[0][0], touched[-1][1]) if touched else Span(0, 0)
 
 
 def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool) -> Cue | None:
-    """Return the cue that decides a mention, a half-open span of tokens, or None where none reaches it.
+    """Return the cue that decides a mention, as from `locate`, or None where none reaches it.
 
     `is_infection`: so that the cues for infections count.
     """
@@ -181,43 +171,42 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         and cue.reach in ("both", "ahead" if cue.end <= mention.start else "back")
         and (is_infection or not cue.is_of_infections)
     ]
-    cues = _outermost([cue for cue in fitting if cue.says not in ("held", "changed")])
+    cues = _outermost(clause, [cue for cue in fitting if cue.says not in ("held", "changed")])
     turns = _turns(clause, apart, cues)
     reached = [cue for cue in cues if cue.says != "nothing" and _reaches(clause, cue, mention, turns)]
     # Right before the mention, or one word between that may be an adjective: "his severe depression".
-    held = (_between(cue, mention) for cue in fitting if cue.says == "held")
-    is_held = any(len(words) < 2 and _NO_ADJECTIVES.isdisjoint(clause.words[at] for at in words) for words in held)
+    held = (_between(clause, cue, mention) for cue in fitting if cue.says == "held")
+    is_held = any(words.count(" ") < 2 and _NO_ADJECTIVES.isdisjoint(words.split()) for words in held)
     if is_held:
         # What follows may ask for it still: "her HIV test is pending".
         of_nobody = ("asked", "queried", "general", "guarded")
         reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
-    if not reached:
-        return None
 
     def rank(cue: Cue) -> tuple[bool, bool, int]:
         # Of answers in a sentence the last counts: "had resolved, and is back".
-        distance = -cue.start if cue.ends == "sentence" else len(_between(cue, mention))
+        distance = -cue.start if cue.ends == "sentence" else _between(clause, cue, mention).count(" ")
         return cue.says != "guarded", not cue.is_firm, distance
 
-    nearest = min(reached, key=rank)
-    if nearest.says == "stated" and not nearest.is_firm:
+    nearest = min(reached, key=rank, default=None)
+    if nearest is not None and nearest.says == "stated" and not nearest.is_firm:
         # A statement that is denied: "never diagnosed with", "nothing to suggest that gout is the cause".
-        end = nearest.start if nearest.end <= mention.start else mention.start
-        return next((cue for cue in reached if cue.says == "denied" and 0 <= end - cue.end <= 1), nearest)
-    if nearest.says == "denied" and is_held:
+        end = min(nearest.start, mention.start)
+        denials = (cue for cue in reached if cue.says == "denied" and cue.end <= end)
+        return next((cue for cue in denials if clause.text.count(" ", cue.end, end) < 2), nearest)
+    if nearest is not None and nearest.says == "denied" and is_held:
         changes = (cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, mention, turns))
         return next(changes, nearest)
     return nearest
 
 
-def _between(cue: Cue, mention: Span) -> range:
-    return range(cue.end, mention.start) if cue.end <= mention.start else range(mention.end, cue.start)
+def _between(clause: Clause, cue: Cue, mention: Span) -> str:
+    return clause.text[cue.end : mention.start] if cue.end <= mention.start else clause.text[mention.end : cue.start]
 
 
-def _outermost(cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues without those that a longer one overlaps."""
+def _outermost(clause: Clause, cues: Sequence[Cue]) -> list[Cue]:
+    """Return the cues without those that one of more words overlaps."""
     kept: list[Cue] = []
-    for cue in sorted(cues, key=lambda cue: (not cue.is_firm, cue.start - cue.end, cue.start)):
+    for cue in sorted(cues, key=lambda cue: (not cue.is_firm, -clause.text.count(" ", cue.start, cue.end), cue.start)):
         if all(cue.end <= other.start or cue.start >= other.end or cue[:2] == other[:2] for other in kept):
             kept.append(cue)
     return sorted(kept)
@@ -225,31 +214,31 @@ def _outermost(cues: Sequence[Cue]) -> list[Cue]:
 
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
     inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
-    pauses = {clause.text.count(" ", 0, found.end()) for found in pattern("turns", "pause").finditer(clause.text)}
+    pauses = {found.end() for found in pattern("turns", "pause").finditer(clause.text)}
     found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
     found |= {cue.start for cue in apart if cue.says == "pause"} & pauses
-    found |= {at for at in pauses if pattern("turns", "statement").match(clause.text, clause.starts[at])}
+    found |= {at for at in pauses if pattern("turns", "statement").match(clause.text, at)}
     # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
-    cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
+    cue_ends = {cue.end for cue in cues} | {cue.start - len(": ") for cue in cues if cue.reach == "back"}
     return frozenset(found | clause.signs - cue_ends)
 
 
 def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> bool:
-    between, is_ahead = _between(cue, mention), cue.end <= mention.start
+    words, is_ahead = _between(clause, cue, mention), cue.end <= mention.start
     ends = "back" if cue.ends == "list" and not is_ahead else cue.ends
     name = "colon" if ends == "word" and cue.says == "general" else ends
-    words = clause.text[clause.starts[between.start] : clause.starts[between.stop]]
-    if len(between) > _FARTHEST or not pattern("turns", name).fullmatch(words):
+    if words.count(" ") > _FARTHEST or not pattern("turns", name).fullmatch(words):
         return False
     # A turn right after the cue, or at the mention itself, is one, too.
-    return cue.ends not in ("list", "phrase") or turns.isdisjoint(range(between.start, between.stop + is_ahead))
+    start, stop = (cue.end, mention.start + 1) if is_ahead else (mention.end, cue.start)
+    return cue.ends not in ("list", "phrase") or not any(start <= turn < stop for turn in turns)
 
 
 def asks(clause: Clause, mention: Span) -> bool:
     """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
-    return clause.words[-1:] == ("?",) and (
-        mention.end == len(clause.words) - 1
-        or pattern("turns", "question").search(clause.text, 0, clause.starts[mention.start]) is not None
+    return clause.text.endswith("? ") and (
+        clause.text[mention.end :] == "? "
+        or pattern("turns", "question").search(clause.text, 0, mention.start) is not None
     )
 
 
@@ -257,15 +246,11 @@ Gender = Literal["f", "m", ""]
 _GENDERS: Final[dict[str, Gender]] = {"he": "m", "himself": "m", "his": "m", "she": "f", "herself": "f", "her": "f"}
 #: How far into a text its words are looked at for the patient's gender [choice]: notes begin with it.
 _GENDER_CHARS: Final = 1000
-_GENDER_WORD: Final = re.compile(
-    r"\b(?:(?P<f>female|woman|lady|girl|mrs|ms|miss)|(?P<m>male|man|gentleman|boy|mr)|(?P<whose>her|his))\b"
-    r"(?:\s+(?P<kin>[a-z]+))?|\b\d+\s*(?:y/?o|yr|year[- ]old)?\s*(?P<letter>[mf])\b"
-)
 
 
 def gender_of_patient(text: str) -> Gender:
     """Return the patient's gender as a text's words tell it: "her son", "45 yo F"; "" where none does."""
-    for found in _GENDER_WORD.finditer(text[:_GENDER_CHARS].lower()):
+    for found in pattern("people", "gender").finditer(text[:_GENDER_CHARS].lower()):
         if found["letter"] or found["f"] or found["m"]:
             return "f" if found["f"] or found["letter"] == "f" else "m"
         if found["kin"] in _KIN:
@@ -274,17 +259,17 @@ def gender_of_patient(text: str) -> Gender:
 
 
 def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
-    """Return whether the nearest person before a mention, a number of tokens, who may have it is not the patient.
+    """Return whether the nearest person before a mention who may have it is not the patient.
 
-    Example: "lives with brother who is bipolar", 5.
+    Example: "lives with brother who is bipolar ", 26.
     """
     # Somebody beside the patient, and the patient not between them.
-    others = ("another", "placed") if {"our", "patient"}.issubset(clause.words[mention_start:]) else ("another",)
+    others = ("another", "placed") if {"our", "patient"}.issubset(clause.text[mention_start:].split()) else ("another",)
     ends = [cue.end for cue in clause.cues if cue.end <= mention_start and cue.says in others]
     backs = [cue.start for cue in clause.cues if cue.end <= mention_start and cue.says == "patient"]
     if max(ends, default=-1) > max(backs, default=-1):
         return True
-    said = clause.text[: clause.starts[mention_start]]
+    said = clause.text[:mention_start]
     # Where the person other than the patient stands who may have what is named next.
     holder, role, resumed_at = -1, "", 0
     for event in pattern("people", "event").finditer(said):
@@ -305,11 +290,9 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
             case "patient":
                 own = _GENDERS.get(word.partition("'")[0])
                 is_other = own and gender and own != gender
-                if not is_other or not (
-                    pattern("people", own).search(said, 0, at) or (at == 0 and word in _PERSONS["subjects"])
-                ):
+                if not is_other or not (pattern("people", own).search(said, 0, at) or (at == 0 and word in _SUBJECTS)):
                     holder = -1
-                elif holder < 0 or word in _PERSONS["whose"]:
+                elif holder < 0 or word in _WHOSE:
                     holder, role = at, "others"
             case "end" if holder >= 0 and pattern("people", f"after_{role}").match(f"{said[holder:at]}|{said[at:]}"):
                 holder = -1
@@ -323,15 +306,15 @@ def _role(said: str) -> str:
 
 
 def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bool:
-    """Return whether a clause says that a drug, a half-open span of tokens, is given for something else.
+    """Return whether a clause says that a drug, as from `locate`, is given for something else.
 
     `only_listed`: by a condition of the table alone. Example: "lamotrigine 100 mg bd for focal epilepsy".
     """
-    follows = pattern("purpose", "listed" if only_listed else "any").match(_marked(clause.words[drug.end :]))
-    return bool(follows or pattern("purpose", "ahead").search(_marked(clause.words[: drug.start])))
+    follows = pattern("purpose", "listed" if only_listed else "any").match(_marked(clause.text[drug.end :]))
+    return bool(follows or pattern("purpose", "ahead").search(_marked(clause.text[: drug.start])))
 
 
-def _marked(words: Iterable[str]) -> str:
-    """Return words, each with the letters of its lists and a blank after it."""
+def _marked(text: str) -> str:
+    """Return a text with the letters of its lists after each word."""
     lists = _REASONS.items()
-    return "".join(f"{word}{''.join(_LETTERS[name] for name, held in lists if word in held)} " for word in words)
+    return "".join(f"{word}{''.join(_LETTERS[name] for name, held in lists if word in held)} " for word in text.split())

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
-from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.measures.judge.verdict import PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
 from clinaudit.templates.shown_text import Span
 
@@ -39,8 +39,6 @@ BEFORE_CHARS, AFTER_CHARS = 300, 160
 _MOST_TEXTS, _MOST_PARTS, _MOST_PLACES = 64, 256, 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
-#: Words that say nothing but that a drug keeps from an infection, wherever they stand around it.
-_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -77,26 +75,26 @@ class LexiconJudge:
             "rules": hashlib.sha256(tables.encode()).hexdigest(),
         }
 
-    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
-        """Yield one judgement for each (text, diagnosis), in order; equal texts in a row are read once."""
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Verdict]:
+        """Yield one verdict for each (text, diagnosis), in order; equal texts in a row are read once."""
         for text, group in groupby(items, key=lambda item: item[0]):
             for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
                 if not mentions:
-                    yield Judgement(Verdict(False, None), self.name, attempts=1, invalid_reason=None)
+                    yield Verdict(False)
                     continue
                 found = {mention.status for mention in mentions}
-                names, *others = (
-                    [mention for mention in mentions if mention.kind in kinds]
+                names, symptoms, medications = (
+                    tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
                     for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
                 )
-                spans = (tuple(dict.fromkeys(mention.text for mention in of)) for of in (names, *others))
-                yield Judgement(
-                    Verdict(True, next(status for status in _PRECEDENCE if status in found), *spans),
-                    self.name,
-                    attempts=1,
-                    invalid_reason=None,
-                    is_queried=any(mention.rule in ("query", "queried") for mention in names),
-                    is_named=any(mention.status == "positive" for mention in names),
+                yield Verdict(
+                    True,
+                    next(status for status in _PRECEDENCE if status in found),
+                    names,
+                    symptoms,
+                    medications,
+                    is_queried=any(one.rule in ("query", "queried") for one in mentions if one.kind in _NAMES),
+                    is_named=any(one.status == "positive" for one in mentions if one.kind in _NAMES),
                 )
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
@@ -114,7 +112,7 @@ class LexiconJudge:
                 status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
                 if is_infection and kind is TermKind.MEDICATION and rule == "default":
                     around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
-                    status, rule = ("ambiguous", "guarded") if _GUARDING.search(around) else (status, rule)
+                    status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
@@ -126,8 +124,8 @@ def _attribute(
 ) -> tuple[PatientStatus, str]:
     """Return the status of one mention, which stands at `span` in its clause, and what decided it."""
     read = cues.read_clause(clause)
-    tokens = cues.token_span(read, span)
-    if cues.is_of_another(read, tokens.start, gender):
+    mention = cues.locate(read, span)
+    if cues.is_of_another(read, mention.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
@@ -140,12 +138,12 @@ def _attribute(
             and not is_exception.search(clause[slice(*span)])
         ):
             return status, name
-    cue = cues.decide(read, tokens, kind, is_infection=is_infection)
+    cue = cues.decide(read, mention, kind, is_infection=is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
-    if may_be_for_another and cues.is_given_for_another(read, tokens, only_listed=cue is not None):
+    if may_be_for_another and cues.is_given_for_another(read, mention, only_listed=cue is not None):
         return "ambiguous", "purpose"
     if cue is None:
-        return ("ambiguous", "question") if cues.asks(read, tokens) else ("positive", "default")
+        return ("ambiguous", "question") if cues.asks(read, mention) else ("positive", "default")
     if cue.says == "over":
         return "negative" if kind is TermKind.SYMPTOM else "positive", cue.says
     return _STATUS_OF_CUE.get(cue.says, "ambiguous"), cue.says
@@ -153,14 +151,13 @@ def _attribute(
 
 # The layout of a note -------------------------------------------------------------------------------------------------
 
-PHRASE_TABLES: Final[dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
-)
+PHRASE_TABLES: Final = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
 
 
 def _expand(pattern: str | Sequence[str]) -> str:
-    """Return a pattern as a regular expression, its parts joined and its fragments filled in."""
-    return re.sub(r"@(\w+)@", lambda name: _expand(PHRASE_TABLES["fragments"][name[1]]), "".join(pattern))
+    """Return a pattern as a regular expression, its parts joined and what it names filled in."""
+    pieces = PHRASE_TABLES["fragments"] | PHRASE_TABLES["layout"]
+    return re.sub(r"@(\w+)@", lambda name: _expand(pieces[name[1]]), "".join(pattern))
 
 
 #: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
@@ -176,24 +173,6 @@ _RULES: Final = [
     for row in PHRASE_TABLES["rules"]
 ]
 _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
-_KINDS: Final = {
-    kind: f"(?P<{kind}>{'|'.join(map(_expand, names))})" for kind, names in PHRASE_TABLES["sections"].items()
-}
-#: From the sign before a header on. A colon ends it. At the beginning of a line so does the line's end, before it a
-#: dash or a comma or not ("FAMILY HISTORY", British "Fhx -"). A dash before text ends another section's header: "Shx -
-#: lives alone". It opens no family history, since the line after "FHx - nil" may be of anything.
-_HEADER: Final = re.compile(
-    rf"(?:\n|\r|\.\s|;\s)(?P<line>(?<=[\r\n]))?[ \t]*(?P<name>{'|'.join(_KINDS.values())})[ \t]*"
-    r"(?::|(?(line)(?:(?P<bare>(?=[\r\n]|\Z))|(?P<sign>[-–—,])[ \t]*(?=[\r\n]|\Z)"
-    r"|(?(other)(?:(?<=[ \t])[-–—]|[-–—](?=[ \t]))|(?!)))|(?!)))",
-    re.IGNORECASE,
-)
-#: Few texts hold a header that changes whom a mention is about.
-_TELLING: Final = re.compile(
-    rf"(?:[\n\r]|[.;]\s)[ \t]*(?:{'|'.join(_KINDS[kind] for kind in _KINDS if kind != 'other')})", re.IGNORECASE
-)
-# Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
-_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_LAYOUT['BULLET'].pattern}){_LAYOUT['HEADER_LIKE'].pattern})")
 
 
 def section_at(text: str, position: int) -> str:
@@ -207,7 +186,7 @@ def _sections(text: str) -> list[tuple[Span, str]]:
     # So that the text's first line begins as the others do.
     lined = f"\n{text}"
     found, headers = list[tuple[Span, str]](), list[re.Match[str]]()
-    for header in _HEADER.finditer(lined) if _TELLING.search(lined) else ():
+    for header in _LAYOUT["HEADER"].finditer(lined) if _LAYOUT["TELLING"].search(lined) else ():
         name = header["name"]
         # Alone on its line one is in capitals, or has one and several words: "Drug History". One such word ("Alcohol")
         # may be an item of a list.
@@ -215,11 +194,11 @@ def _sections(text: str) -> list[tuple[Span, str]]:
             headers.append(header)
     ends = [*(header.end() for header in headers[1:]), len(lined)]
     for header, end in zip(headers, ends, strict=False):
-        start, kind = header.end(), next(kind for kind in _KINDS if header[kind])
-        if kind == "family":
+        start = header.end()
+        if header["family"]:
             end = _family_end(lined, start, end, is_after_sign=header["sign"] is not None)
-        if kind != "other":
-            found.append((Span(start - 1, end - 1), kind))
+        kinds = (kind for kind in ("family", "allergies", "education") if header[kind])
+        found += [(Span(start - 1, end - 1), kind) for kind in kinds]
     return found
 
 
@@ -256,7 +235,7 @@ def _around(span: Span, bounds: Sequence[int]) -> Span:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _part_ends(text: str) -> list[int]:
-    return [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
+    return [0, *(match.end() for match in _LAYOUT["PART_END"].finditer(text)), len(text)]
 
 
 @lru_cache(maxsize=_MOST_PARTS)

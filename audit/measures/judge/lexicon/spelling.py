@@ -6,10 +6,12 @@ is one. Knows nothing of cues and verdicts.
 
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from rapidfuzz.distance import LCSseq
 
 from clinaudit.priors.diagnoses import Diagnosis, drug_words
 from clinaudit.templates.shown_text import Span
@@ -67,24 +69,19 @@ class Spelling:
         self._like_names = {
             term.lower() for one in panel for term in one.medications if term.istitle() and len(term) < _LEAST_BRAND
         }
-        #: A word with letters left out -> the words that it may be, and how many letters of each are left out.
-        self._shortened: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        for word in self._long:
-            for form, left_out in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1).items():
-                self._shortened[form].append((left_out, word))
-        self._known = set[bytes]()
-        self._meant: dict[bytes, str] = {}
+        #: The words that may be misspelled by their first letter, in which they are not.
+        self._beginning_with = {letter: [*of] for letter, of in groupby(sorted(self._long), lambda word: word[0])}
+        self._meant: dict[bytes, str | None] = {}
 
     def mend(self, text: str) -> MendedText:
         """Return the text with its words mended."""
-        if len(self._known) > _MOST_WORDS:
-            self._known.clear()
+        if len(self._meant) > _MOST_WORDS:
+            self._meant.clear()
         written = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
-        for word in written - self._known:
-            if new := self._read(bare := word.strip(b"-").decode()):
-                self._meant |= {word: new, bare.encode(): new}
-        self._known.update(written)
-        if self._meant.keys().isdisjoint(written):
+        for word in written.difference(self._meant):
+            bare = word.strip(b"-")
+            self._meant[word] = self._meant[bare] = self._read(bare.decode())
+        if not any(map(self._meant.get, written)):
             return MendedText(text)
         parts, places, end = list[str](), list[tuple[int, int]](), 0
         for match in _WORD.finditer(text):
@@ -117,17 +114,17 @@ class Spelling:
     def _nearest(self, written: str) -> str | None:
         """Return the word that another was meant to be, with one edit or two; None where none is near.
 
-        The edits are the letters to leave out of either for them to be equal: a letter missing, too many, another, or
-        at another place is one edit.
+        The edits are the letters of the longer that are in no longest common subsequence: a letter missing, too many,
+        another, or at another place is one edit.
         """
         if not _ONE_EDIT <= len(written) <= _LONGEST:
             return None
+        small, is_name = written.lower(), written.istitle()
         near = [
-            (max(left_out, of_target), target)
-            for form, left_out in _shorten(written.lower(), 2 if len(written) + 2 >= _TWO_EDITS else 1).items()
-            for of_target, target in self._shortened.get(form, ())
-            if left_out < 2 or len(target) >= _TWO_EDITS
-            if not (written.istitle() and target in self._like_names)
+            (edits, word)
+            for word in self._beginning_with.get(small[0], ())
+            if (edits := LCSseq.distance(small, word, score_cutoff=2)) <= (2 if len(word) >= _TWO_EDITS else 1)
+            if not (is_name and word in self._like_names)
         ]
         return min(near)[1] if near else None
 
@@ -166,13 +163,3 @@ def _words(term: str) -> Iterator[str]:
         yield word.replace("-", "")
         if "-" in word:
             yield from word.split("-")
-
-
-def _shorten(word: str, most: int) -> dict[str, int]:
-    """Return a word with up to so many letters left out, the first kept, and how many each form lacks."""
-    forms = {word: 0}
-    for left_out in range(1, most + 1):
-        for form in [*forms]:
-            for at in range(1, len(form)):
-                forms.setdefault(form[:at] + form[at + 1 :], left_out)
-    return forms

@@ -8,7 +8,7 @@ from support.servers.fault_server import says
 from support.servers.served_judging import DEPRESSION, PANEL, judge_at
 
 from clinaudit.audit.measures.judge.labels import PatientHistory
-from clinaudit.audit.measures.judge.served_judge import ask_for_annotations, read_annotations
+from clinaudit.audit.measures.judge.served_judge import ask_about_history
 
 HISTORY = PatientHistory(
     notes=["hx of depression (F33.1)", "takes zoloft"],
@@ -16,6 +16,7 @@ HISTORY = PatientHistory(
     hpi="",
     medications=["zoloft 50 mg daily", "insulin"],
 )
+READ = ask_about_history(HISTORY, PANEL)[1]
 
 
 def entries(**depression):
@@ -26,7 +27,7 @@ def entries(**depression):
 
 def annotation_answer(diagnoses):
     """The answer as the question about `HISTORY` asks for it."""
-    asked = fault_server.ASKED.search(ask_for_annotations(HISTORY, PANEL).user)
+    asked = fault_server.ASKED.search(ask_about_history(HISTORY, PANEL)[0].user)
     assert asked
     return json.dumps({"question": asked[1], "diagnoses": diagnoses})
 
@@ -40,13 +41,17 @@ def test_an_annotation_holds_what_the_answer_says():
         medication_spans=["zoloft"],
         medications_to_remove=[{"substring": "zoloft", "reason": "an antidepressant"}],
     )
-    rows = read_annotations(answer, HISTORY, PANEL)
-    assert [row.diagnosis for row in rows] == [item.id for item in PANEL]
-    row = next(row for row in rows if row.diagnosis == "depression")
-    assert (row.present, row.in_note_start, row.in_hpi) == (True, True, False)
-    assert [*row.diagnosis_spans, *row.icd10_spans, *row.medication_spans] == ["hx of depression", "F33.1", "zoloft"]
-    assert row.medications_to_remove == ({"substring": "zoloft", "reason": "an antidepressant"},)
-    assert not any(other.present for other in rows if other is not row)
+    rows = READ(answer)
+    assert [row["diagnosis"] for row in rows] == [item.id for item in PANEL]
+    row = next(row for row in rows if row["diagnosis"] == "depression")
+    assert (row["present"], row["in_note_start"], row["in_hpi"]) == (True, True, False)
+    assert [*row["diagnosis_spans"], *row["icd10_spans"], *row["medication_spans"]] == [
+        "hx of depression",
+        "F33.1",
+        "zoloft",
+    ]
+    assert row["medications_to_remove"] == [{"substring": "zoloft", "reason": "an antidepressant"}]
+    assert not any(other["present"] for other in rows if other is not row)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +64,8 @@ def test_an_annotation_holds_what_the_answer_says():
     ],
 )
 def test_what_is_not_stated_but_hinted_at_is_unknown(field, span):
-    rows = read_annotations(entries(**{field: [span]}), HISTORY, PANEL)
-    assert {row.diagnosis: row.present for row in rows} == {
+    rows = READ(entries(**{field: [span]}))
+    assert {row["diagnosis"]: row["present"] for row in rows} == {
         item.id: None if item is DEPRESSION else False for item in PANEL
     }
 
@@ -82,9 +87,9 @@ def test_only_what_names_a_drug_is_taken_from_all_lists(entry, piece, is_drug):
     history = PatientHistory(["note"], note_start="", hpi="", medications=["aspirin", entry])
     answer = {item.id: json.loads(entries())["diagnoses"][item.id] for item in PANEL}
     answer["depression"]["medications_to_remove"] = [{"substring": piece, "reason": "x"}]
-    asked = fault_server.ASKED.search(ask_for_annotations(history, PANEL).user)
+    asked = fault_server.ASKED.search(ask_about_history(history, PANEL)[0].user)
     assert asked
-    read = read_annotations(json.dumps({"question": asked[1], "diagnoses": answer}), history, PANEL)
+    read = ask_about_history(history, PANEL)[1](json.dumps({"question": asked[1], "diagnoses": answer}))
     assert isinstance(read, str) is not is_drug
 
 
@@ -104,7 +109,7 @@ def test_what_only_a_note_brings_up_that_the_judge_was_not_given_is_unknown(serv
     history = PatientHistory([older, "no complaints. " * 2], "", "", [])
     (rows,) = judge.annotate_many(lambda: [history], PANEL)
     assert older not in server.seen[0][1]["messages"][-1]["content"]
-    assert {row.diagnosis: row.present for row in rows} == {
+    assert {row["diagnosis"]: row["present"] for row in rows} == {
         item.id: present if item is DEPRESSION else False for item in PANEL
     }
 
@@ -145,7 +150,7 @@ def test_what_only_a_note_brings_up_that_the_judge_was_not_given_is_unknown(serv
     ],
 )
 def test_an_annotation_that_the_notes_do_not_bear_out_is_refused(answer, reason):
-    read = read_annotations(answer, HISTORY, PANEL)
+    read = READ(answer)
     assert reason in read
 
 
@@ -160,6 +165,13 @@ def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unkno
     judge = judge_at(server)
     judge.use_cache(cache)
     rows = list(judge.annotate_many(histories, PANEL))
-    present = [next(row.present for row in of if row.diagnosis == "depression") for of in rows]
+    present = [next(row["present"] for row in of if row["diagnosis"] == "depression") for of in rows]
     assert present == [False, True, False, None, False, True]
-    assert {(row.present, row.in_note_start, row.in_hpi) for row in rows[3]} == {(None, None, None)}
+    assert {(row["present"], row["in_note_start"], row["in_hpi"]) for row in rows[3]} == {(None, None, None)}
+
+
+def test_a_thought_before_an_answer_about_a_history_is_taken_off_and_said(server, capsys):
+    server.always = says(f"<think>Let me see.</think>{entries()}")
+    (rows,) = judge_at(server).annotate_many(lambda: [HISTORY], PANEL)
+    assert {row["present"] for row in rows} == {False}
+    assert capsys.readouterr().err.count("a thought (<think>) stands before answers") == 1

@@ -1,7 +1,6 @@
 """Does who reads facts, labels and verdicts off texts, and in what shards, change nothing of what is found?"""
 
 import json
-from dataclasses import asdict
 
 import polars as pl
 import pytest
@@ -47,9 +46,9 @@ def test_facts_and_labels_are_the_same(corpus, monkeypatch, one_a_shard):
         monkeypatch.setattr(fit, "_SHARD_NOTES", 1)
         monkeypatch.setattr(labels, "_SHARD_CHARS", 1)
     judge = LexiconJudge(PANEL)
-    histories = [Annotator("lexicon", judge, PANEL, corpus)._history_of(known) for known in expected.values()]
+    histories = [Annotator(judge, PANEL, corpus)._history_of(known) for known in expected.values()]
     annotated = [
-        {"patient_id": patient_id, **asdict(row)}
+        {"patient_id": patient_id, **row}
         for patient_id, history in zip(expected, histories, strict=True)
         for row in annotate_patient(history, panel=PANEL, judge=judge)
     ]
@@ -60,7 +59,7 @@ def test_facts_and_labels_are_the_same(corpus, monkeypatch, one_a_shard):
         # The notes are the corpus's own: no text came along.
         latest = [source.latest for known in facts.values() for source in known.sources]
         assert all(any(note is own for own in corpus.notes_of(note.patient_id)) for note in latest)
-        _, found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
+        _, found = label_patients(facts, Annotator(judge, PANEL, corpus, runner), QUIET)
         assert found.equals(as_table("annotations", annotated))
     assert {row["present"] for row in annotated} >= {True, False}
 

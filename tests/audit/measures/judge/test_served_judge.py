@@ -1,6 +1,7 @@
 """Verdicts of the served judge: in order, and none of an answer that cannot be used."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 from support.servers import fault_server
@@ -16,12 +17,8 @@ def test_judges_in_order_and_asks_as_the_contract_says(server, cache):
     texts = [f"note {number} {'depression' if number % 3 else 'fine'}" for number in range(40)]
     server.always = meeting = Meeting(4)
     found = judgements(server, cache, texts, api_key="hunter2", seed=7)
-    assert [judgement.verdict for judgement in found] == [
-        POSITIVE if "depression" in text else Verdict(False, None) for text in texts
-    ]
-    assert {(judgement.judge, judgement.attempts, judgement.invalid_reason) for judgement in found} == {
-        ("openai", 1, None)
-    }
+    assert found == [POSITIVE if "depression" in text else Verdict(False) for text in texts]
+    assert {(verdict.attempts, verdict.invalid_reason) for verdict in found} == {(1, None)}
     assert meeting.most == 4
     headers, body = server.seen[0]
     assert {name.lower(): value for name, value in headers.items()}["authorization"] == "Bearer hunter2"
@@ -89,8 +86,8 @@ def test_an_unusable_answer_is_asked_for_again_once_then_unjudged(server, cache,
     server.faults["once depression"] = [fault]
     server.faults["twice depression"] = [fault, fault]
     once, twice = judgements(server, cache, ["once depression", "twice depression"])
-    assert (once.verdict, once.attempts, once.invalid_reason) == (POSITIVE, 2, None)
-    assert (twice.verdict, twice.attempts) == (None, 2)
+    assert once == replace(POSITIVE, attempts=2)
+    assert twice == Verdict(None, attempts=2, invalid_reason=twice.invalid_reason)
     assert reason in (twice.invalid_reason or "")
     assert server.asked_about("twice depression") == 2
     # The second time the model is told why.
@@ -113,7 +110,7 @@ def test_a_thought_before_the_object_and_a_fence_around_it_are_taken_off_and_a_t
 ):
     server.always = says(said)
     found = judgements(server, cache, [SECRET, "b depression", "c depression"])
-    assert [(judgement.verdict, judgement.attempts) for judgement in found] == [(POSITIVE, 1)] * 3
+    assert found == [POSITIVE] * 3
     assert capsys.readouterr().err.count("a thought (<think>) stands before answers") == ("think" in said)
 
 

@@ -8,22 +8,22 @@ import sys
 import pytest
 
 from clinaudit.audit.measures.judge.stage import Ledger
-from clinaudit.audit.measures.judge.verdict import Judgement, to_row
+from clinaudit.audit.measures.judge.verdict import Verdict, to_row
 from clinaudit.audit.runtime.run.directory import RunDirectory, write_atomically
 from clinaudit.audit.runtime.run.store import STATE_VERSION, GenerationOutput, open_store
 from clinaudit.errors import StorageError, UsageError
 
-UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
+UNJUDGED = to_row(Verdict(None, attempts=2, invalid_reason="no answer"), "lexicon")
 
 
 def test_units_survive_and_are_not_added_twice(tmp_path):
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
         store.add_generation(GenerationOutput("g1", (1, 2), "stop"))
-        store.add_judgement("g1", "hiv", to_row(UNJUDGED))
+        store.add_judgement("g1", "hiv", UNJUDGED)
     with open_store(run) as store:
         assert store.generations() == {"g1": GenerationOutput("g1", (1, 2), "stop")}
-        row = {"generation_id": "g1", "diagnosis": "hiv", **to_row(UNJUDGED)}
+        row = {"generation_id": "g1", "diagnosis": "hiv", **UNJUDGED}
         assert Ledger(store).judgements().to_dicts() == [row]
     with pytest.raises(StorageError), open_store(run) as store:
         store.add_generation(GenerationOutput("g1", (), "stop"))

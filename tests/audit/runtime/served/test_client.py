@@ -20,7 +20,7 @@ def test_nothing_is_taken_from_the_environment(server, cache, monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    assert judgements(server, cache, ["depression"], retries=0)[0].verdict == POSITIVE
+    assert judgements(server, cache, ["depression"], retries=0)[0] == POSITIVE
     assert "env-leak" not in json.dumps(server.seen[0][0])
 
 

@@ -29,7 +29,7 @@ from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 )
 def test_passing_faults_end_in_the_right_verdict(server, cache, fault):
     server.faults[SECRET] = [fault, fault]
-    assert [judgement.verdict for judgement in judgements(server, cache, [SECRET])] == [POSITIVE]
+    assert judgements(server, cache, [SECRET]) == [POSITIVE]
     assert server.asked_about(SECRET) == 3
 
 
@@ -39,9 +39,7 @@ def test_an_answer_sent_twice_is_not_the_next_questions(server, cache, concurren
     texts = ["plan: rest", "depression a", "knee pain", "depression b", "cough", "depression c"] * 3
     texts = [f"{text} {number}" for number, text in enumerate(texts)]
     found = judgements(server, cache, texts, concurrency=concurrency)
-    assert [judgement.verdict for judgement in found] == [
-        POSITIVE if "depression" in text else Verdict(False, None) for text in texts
-    ]
+    assert found == [POSITIVE if "depression" in text else Verdict(False) for text in texts]
     # Not even asked again: no connection is used for a second question.
     assert len(server.seen) == len(texts)
 
@@ -83,7 +81,7 @@ def test_where_no_answer_comes_the_unit_is_undone_and_done_on_resume(server, cac
     with monkeypatch.context() as patched, asked(server, cache, texts, retries=1) as stream:
         # Only where the time-out is what is expected may there be one.
         give_deadline(patched, 0.5 if reason == "time-out" else 300.0)
-        assert next(stream).verdict == POSITIVE
+        assert next(stream) == POSITIVE
         with pytest.raises(IncompleteError, match=f"1 question got no answer .*1 x {reason}") as caught:
             next(stream)
     assert SECRET not in caught.value.render()
@@ -92,7 +90,7 @@ def test_where_no_answer_comes_the_unit_is_undone_and_done_on_resume(server, cac
     server.faults.clear()
     before = len(server.seen)
     found = judgements(server, cache, texts)
-    assert [judgement.verdict for judgement in found] == [POSITIVE, POSITIVE, POSITIVE, Verdict(False, None)]
+    assert found == [POSITIVE, POSITIVE, POSITIVE, Verdict(False)]
     assert len(server.seen) == before + 1
 
 
@@ -134,7 +132,7 @@ def test_an_error_is_its_status_whatever_comes_with_it(server, cache, number, er
     with pytest.raises(error, match=str(number)):
         judgements(server, cache, [SECRET, "c depression"], retries=0)
     server.always = None
-    assert [judgement.verdict for judgement in judgements(server, cache, [SECRET, "c depression"])] == [POSITIVE] * 2
+    assert judgements(server, cache, [SECRET, "c depression"]) == [POSITIVE] * 2
 
 
 def test_a_dead_server_is_given_up(server, cache):
@@ -148,7 +146,7 @@ def test_a_stream_that_is_left_early_ends_in_good_order(server, cache):
     texts = [f"depression {number}" for number in range(50)]
     threads = threading.active_count()
     with asked(server, cache, texts) as stream:
-        assert next(stream).verdict == POSITIVE
+        assert next(stream) == POSITIVE
     # What asked has ended with it: no question is sent any more, and none of its threads goes on.
     sent = len(server.seen)
     deadline = time.monotonic() + 60
@@ -156,4 +154,4 @@ def test_a_stream_that_is_left_early_ends_in_good_order(server, cache):
         time.sleep(0.01)
     assert threading.active_count() <= threads
     assert len(server.seen) == sent
-    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 50
+    assert judgements(server, cache, texts) == [POSITIVE] * 50

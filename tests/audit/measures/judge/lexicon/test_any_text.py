@@ -7,7 +7,7 @@ from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
 from clinaudit.audit.measures.judge.lexicon.judge import MAX_CLAUSE_CHARS, clause_around
-from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.audit.measures.judge.verdict import verdict_problem
 from clinaudit.templates.shown_text import Span
 
 PIECES = (
@@ -24,16 +24,16 @@ def test_verdicts_on_random_notes_are_valid(judge, seed):
     rng = random.Random(seed)
     text = "".join(rng.choice(PIECES) + rng.choice(("", " ", " ", "\n")) for _ in range(rng.randrange(1, 120)))
     diagnoses = list(PANEL.values())
-    for diagnosis, judgement, mentions in zip(
+    for diagnosis, verdict, mentions in zip(
         diagnoses,
         judge.judge_many([(text, diagnosis) for diagnosis in diagnoses]),
         judge.read_mentions(text, diagnoses),
         strict=True,
     ):
-        assert invalid_reason(judgement.verdict, text) is None, diagnosis.id
-        assert judgement.verdict.diagnosis_mentioned == bool(mentions)
+        assert verdict_problem(verdict, text) is None, diagnosis.id
+        assert verdict.diagnosis_mentioned == bool(mentions)
         assert all(text[slice(*mention.span_chars)] == mention.text for mention in mentions)
-        assert set(judgement.verdict.spans) == {mention.text for mention in mentions}
+        assert set(verdict.spans) == {mention.text for mention in mentions}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_verdicts_on_random_notes_are_valid(judge, seed):
 def test_endless_texts_are_judged(judge, text):
     verdict = verdict_on(judge, text, PANEL["anxiety"])
     assert verdict.diagnosis_mentioned
-    assert invalid_reason(verdict, text) is None
+    assert verdict_problem(verdict, text) is None
 
 
 def test_an_endless_line_is_read_in_parts():

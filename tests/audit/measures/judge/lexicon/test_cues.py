@@ -9,9 +9,9 @@ from clinaudit.audit.measures.judge.lexicon.cues import (
     gender_of_patient,
     is_given_for_another,
     is_of_another,
+    locate,
     pattern,
     read_clause,
-    token_span,
 )
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.shown_text import Span
@@ -20,17 +20,17 @@ CASES = read_cases("measure_cases.txt")
 
 
 def marked(text):
-    """Return the text without brackets, its clause, and the tokens of the words in brackets."""
+    """Return the text without brackets, its clause, and the place of the words in brackets."""
     plain = text.replace("[", "").replace("]", "")
     clause = read_clause(plain)
-    return plain, clause, token_span(clause, Span(text.index("["), text.index("]") - 1))
+    return plain, clause, locate(clause, Span(text.index("["), text.index("]") - 1))
 
 
 @pytest.mark.parametrize(("text", "said"), CASES["cues"])
 def test_the_cue_that_decides(text, said):
     _, clause, words = marked(text)
     cue = decide(clause, words, TermKind.NAME, is_infection=False)
-    assert (f"{cue.says}: {' '.join(clause.words[cue.start : cue.end])}" if cue else None) == said
+    assert (f"{cue.says}: {clause.text[cue.start : cue.end].strip()}" if cue else None) == said
 
 
 @pytest.mark.parametrize(("text", "said"), CASES["whose it is"])

@@ -4,7 +4,7 @@ import pytest
 from support.lexicon.reading import ALL_CASES, FIRST_CASES, MISSES, PANEL, verdict_on
 
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.audit.measures.judge.verdict import verdict_problem
 from clinaudit.priors.diagnoses import load_panel
 
 
@@ -13,7 +13,7 @@ def test_status(judge, text, diagnosis, status):
     verdict = verdict_on(judge, text, PANEL[diagnosis])
     assert verdict.patient_has_diagnosis == status
     assert verdict.diagnosis_mentioned == (status is not None)
-    assert invalid_reason(verdict, text) is None
+    assert verdict_problem(verdict, text) is None
 
 
 @pytest.mark.parametrize(("text", "diagnosis", "status"), MISSES)

@@ -25,7 +25,7 @@ def opens_a_section(header):
 def sections_of_all_headers(text):
     """Return the kind at each character, from every header of the text rather than from those that change it."""
     lined = f"\n{text}"
-    headers = [*filter(opens_a_section, layout._HEADER.finditer(lined))]
+    headers = [*filter(opens_a_section, layout._LAYOUT["HEADER"].finditer(lined))]
     kinds = ["other"] * len(lined)
     for header, end in zip(headers, [*(one.end() for one in headers[1:]), len(lined)], strict=False):
         kind = next(kind for kind in ("family", "allergies", "education", "other") if header[kind])
