@@ -297,6 +297,8 @@ def _is_eponym(text: str, start: int, end: int) -> bool:
         or (is_known and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True
+    if _RE.of_a_test.match(text, end):
+        return True
     if is_one:
         former = _RE.word_before.search(text, begin, start)
         is_two = is_known or before is not None or "-" in text[start:stop]
@@ -308,7 +310,7 @@ def _is_eponym(text: str, start: int, end: int) -> bool:
         ):
             return True
         maker = _RE.maker_before.search(text, begin, start)
-        if _RE.of_a_test.match(text, end) or (maker and maker[1].lower() in _brands()):
+        if maker and maker[1].lower() in _brands():
             return True
         is_listed = is_first_name(written) or is_last_name(written)
         if not is_listed and (follows in read_words("things") or _is_of_german(text, start, end)):

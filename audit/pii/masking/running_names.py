@@ -233,6 +233,8 @@ def _first_after(text: str, end: int) -> int:
 
 
 def _is_of_a_score(text: str, end: int, words: Sequence[str]) -> bool:
+    if len(words) == 1 and not lists.is_known_name(words[0]) and _RE.grade.match(text, end):
+        return True
     after = _RE.next_word.match(text, end)
     noun = {after[1], after[1].removesuffix("s")} if after else set()
     described = _DESCRIBED | lists.read_words("named_after") | lists.read_words("described")
