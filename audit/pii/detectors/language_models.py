@@ -125,6 +125,7 @@ def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan
         if (
             category is not None
             and written
+            and not _RE.sign.search(written)
             and not lists.is_allowed(written)
             and not lists.is_eponym(text, start, end)
             and not lists.is_dosed_drug(text, start, end)

@@ -84,6 +84,8 @@ def read_name(match: "re.Match[str]", rule: Rule) -> Places:
         kept
         and (
             _RE.no_end.fullmatch(kept[-1][0])
+            # The letters of a number: "Mrs. Krag KC10442".
+            or (len(kept) > rule.fewest_words and text[kept[-1].end() : kept[-1].end() + 1].isdigit())
             # "Ross, PA-C" is no last name with a first.
             or (len(kept) > 2 and _RE.degree.fullmatch(kept[-1][0]) and text[: kept[-1].start()].rstrip().endswith(","))
         )

@@ -40,6 +40,15 @@ def is_last_name(word: str) -> bool:
     return _is_in_lists(word, ("lastnames",))
 
 
+def is_short_last_name(word: str) -> bool:
+    """Whether two letters, written as a name, are a last name and no word of notes: "Wu", and not "On" or "Pt"."""
+    small = word.lower()
+    is_one = (
+        len(word) == 2 and word.istitle() and small in _lists()["lastnames"] and small not in read_words("no_names")
+    )
+    return is_one and not (is_allowed(word.upper()) or is_allowed(word))
+
+
 def is_sure_name(word: str) -> bool:
     """Whether a word is listed as a name and not as a word: "Keturah", "Villanueva-Cruz", and not "Mary"."""
     return _is_in_lists(word, ("firstnames", "lastnames")) and not is_plain_word(word)
@@ -106,6 +115,11 @@ _NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
 def _allowed_terms() -> frozenset[str]:
     lists = ("allowed_terms", "brands", "organisms")
     return frozenset(map(fold_words, (*drug_words(), *(term for name in lists for term in read_words(name)))))
+
+
+@cache
+def _brands() -> frozenset[str]:
+    return frozenset(map(str.lower, read_words("brands")))
 
 
 @lru_cache(maxsize=100_000)
@@ -259,7 +273,15 @@ def _is_of_german(text: str, start: int, end: int) -> bool:
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German."""
+    """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German.
+
+    So it is where it is the first of two names: "Charles" of "Charles Bonnet syndrome".
+    """
+    second = _RE.second_name.match(text, end) if " " not in text[start:end] else None
+    return _is_eponym(text, start, end) or (second is not None and _is_eponym(text, start, second.end()))
+
+
+def _is_eponym(text: str, start: int, end: int) -> bool:
     before = _RE.other_half_before.search(text, max(0, start - _CHARS), start)
     other = _RE.other_half.match(text, end)
     stop = other.end() if other else end
@@ -277,6 +299,8 @@ def is_eponym(text: str, start: int, end: int) -> bool:
         or (is_known and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True
+    if _RE.of_a_test.match(text, end):
+        return True
     if is_one:
         former = _RE.word_before.search(text, begin, start)
         is_two = is_known or before is not None or "-" in text[start:stop]
@@ -286,6 +310,9 @@ def is_eponym(text: str, start: int, end: int) -> bool:
             or (is_known and _RE.figure.match(text, stop))
             or (former and is_allowed(f"{former[1]} {written}"))
         ):
+            return True
+        maker = _RE.maker_before.search(text, begin, start)
+        if maker and maker[1].lower() in _brands():
             return True
         is_name = is_first_name(written) or is_last_name(written)
         if not is_name and (follows in read_words("things") or _is_of_german(text, start, end)):

@@ -193,12 +193,12 @@ class EnsembleDetector:
 def _ways_to_read(text: str) -> Iterator[Iterable[Edit]]:
     spelled = (run.span() for run in _RE.spelled_out.finditer(text))
     yield without(blank for run in spelled for blank in _RE.blanks.finditer(text, *run))
-    # Line ends within a sentence are blanks; a header of mail ends with its line.
+    # Line ends within a sentence are blanks; a header of mail and a row of a table end with their line.
     ends = (end.span() for end in _RE.line_end.finditer(text))
     yield (
         (start, end, [(" ", start, start + 1)])
         for start, end in ends
-        if text[start - 1] == "," or not _RE.header.match(text, text.rfind("\n", 0, start) + 1)
+        if text[start - 1] == "," or not _RE.header_or_row.match(text, text.rfind("\n", 0, start) + 1)
     )
     # A label and its number that are glued, and words with underscores, are parted by a blank. It stands for the last
     # character before it: no span begins or ends with one.

@@ -25,6 +25,10 @@ _RE: Final = Patterns(__name__, expand)
 _TITLES: Final = frozenset(
     {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}
 )
+#: Who is greeted by what they are: "Dear Dr Colleague", "Sehr geehrter Herr Kollege".
+_GREETED: Final = frozenset(
+    {"colleague", "colleagues", "kollege", "kollegen", "kollegin", "kolleginnen", "oberarzt", "chefarzt", "doktor"}
+)
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: Letters of an abbreviation, and words of what stands among diseases to rule out.
 _FEW_LETTERS: Final = 3
@@ -46,6 +50,8 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
     if title and lists.is_allowed(text[title.start() : end]) and lists.is_eponym(text, title.start(), end):
         return True
     if all(word.strip(".").lower() in _TITLES for word in found) and (not title or text[end : end + 1] == "."):
+        return True
+    if title and all(word.strip(".").lower() in _GREETED for word in found):
         return True
     if title or _RE.is_somebody.match(text, end) or _RE.role_after.match(text, end):
         return False
@@ -103,6 +109,8 @@ def is_only_a_word(word: str) -> bool:
         return bare == "I"
     # Up to four capitals may be initials.
     if not letters.isalpha() or (bare.isupper() and len(bare) <= 4) or not lists.is_plain_word(letters):
+        return False
+    if lists.is_short_last_name(letters):
         return False
     return not (lists.is_first_name(letters) or lists.is_last_name(letters) or lists.is_known_name(letters))
 

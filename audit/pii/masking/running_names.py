@@ -33,6 +33,10 @@ _DESCRIBED: Final = frozenset(
 _MONTHS: Final = frozenset(
     {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
 )
+#: A letter that is a numeral as well.
+_NUMERALS: Final = frozenset("IVX")
+#: In small letters a further word of a name is none of the language.
+_IS_SMALL_LAST: Final = lists.says("-plain -word -verb")
 #: Sentences -> what a model names in each.
 Names = Callable[[Sequence[str]], Iterable[Sequence[EntitySpan]]]
 #: Capitalized words in a row.
@@ -62,13 +66,14 @@ class RunningNames:
         for run in map(_cut, _runs(text, taken)):
             if run and (start := run[0].start()) >= done:
                 end = run[-1].end()
-                if _is_name(text, run, [labels[place] for place in range(start, end) if place in labels]):
+                is_paired = start > 1 and text[start - 1] == "/" and (bool(taken[start - 2]) or done == start - 1)
+                if _is_name(text, run, [labels[place] for place in range(start, end) if place in labels], is_paired):
                     done = _first_after(text, end)
                     found.add(EntitySpan(start, done, "full_name", self.name))
         for word in _RE.small.finditer(text):
             begin = max(0, word.start() - _CHARS)
             if _is_sure_first_name(word[0]) and _RE.sure_before.search(text, begin, word.start()):
-                found.add(EntitySpan(*word.span(), "full_name", self.name))
+                found.add(EntitySpan(word.start(), _small_name_ends(text, word.end()), "full_name", self.name))
         return sorted(found)
 
     def _named_in(self, text: str) -> Iterator[EntitySpan]:
@@ -134,14 +139,20 @@ def _cut(row: _Run) -> _Run:
     return row
 
 
-def _is_name(text: str, run: _Run, labels: Sequence[str]) -> bool:
-    """Whether words in a row are somebody's name; `labels` are the categories of what a model names there."""
+def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bool:
+    """Whether words in a row are somebody's name; `labels` are the categories of what a model names there.
+
+    `is_paired`: a name that was found stands before them, as in "Krag/Lund".
+    """
     start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
     is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
     is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
     if is_known and not text.startswith(("'", "’"), end) and _RE.relative_before.search(text, begin, start):
         # A relative's first name may be a brand's: "daughter Yasmin".
         return True
+    if first in _NUMERALS and text[start + 1] != "." and not is_one and _RE.numbered.search(text, begin, start):
+        # "Factor V Leiden".
+        return False
     if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
         return False
     if lists.is_eponym(text, start, end) or lists.is_dosed_drug(text, start, end):
@@ -150,8 +161,11 @@ def _is_name(text: str, run: _Run, labels: Sequence[str]) -> bool:
     if not is_person and is_one and _is_short(first):
         # "ABCDE" is a first name as well.
         return False
-    is_cued = _RE.sure_before.search(text, begin, start) or _RE.sure_after.match(text, end)
+    is_cued = is_paired or _RE.sure_before.search(text, begin, start) or _RE.sure_after.match(text, end)
     if is_one and not is_cued and _is_of_a_thing(text, start, end):
+        return False
+    is_place = any(categories()[label].type == "LOC" or label == "nationality" for label in labels)
+    if is_one and not (is_cued or is_place) and _is_an_item(text, start, end):
         return False
     sure = [word for word in words if lists.is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
@@ -177,12 +191,37 @@ def _is_of_a_thing(text: str, start: int, end: int) -> bool:
 
     Somebody does something, or has it: "Lund agreed", "Lund's chart". Example: "?Wellens" is a thing.
     """
-    if text[start - 1 : start] == "?":
+    if text[start - 1 : start] == "?" or _RE.article.search(text, max(0, start - _CHARS), start):
         return True
     after = _RE.noun_after.match(text, end)
     if after is None or after["short"]:
         return after is not None
     return lists.is_plain_word(after["noun"]) and not _RE.of_somebody.fullmatch(after["noun"])
+
+
+def _small_name_ends(text: str, end: int) -> int:
+    """Return where a name in small letters ends of which the first word ends there: "its keturah vestrow again"."""
+    while (after := _RE.small_after.match(text, end)) is not None and _IS_SMALL_LAST(after[1]):
+        end = after.end()
+    return end
+
+
+def _is_an_item(text: str, start: int, end: int) -> bool:
+    """Whether a word is one of a list, of several alike or of somebody's things, and no first name.
+
+    People go by their first name alone. A last name, or a word of no list, is as often a brand, a sign or a device:
+    after a comma, an abbreviation or a product, or as what is the patient's ("his Quexar"). Within a sentence it may be
+    somebody.
+    """
+    if lists.is_first_name(text[start:end]) or _first_after(text, end) != end:
+        return False
+    if _RE.does.match(text, end) or _RE.of_a_road.match(text, end):
+        return False
+    before = _RE.before_item.search(text, max(0, start - _CHARS), start)
+    word = before["word"] if before is not None else None
+    return before is not None and (
+        word is None or not lists.is_plain_word(word) or is_clinical(word) or _is_short(word)
+    )
 
 
 def _first_after(text: str, end: int) -> int:
@@ -196,6 +235,8 @@ def _first_after(text: str, end: int) -> int:
 
 
 def _is_of_a_score(text: str, end: int, words: Sequence[str]) -> bool:
+    if len(words) == 1 and not lists.is_known_name(words[0]) and _RE.grade.match(text, end):
+        return True
     after = _RE.next_word.match(text, end)
     noun = {after[1], after[1].removesuffix("s")} if after else set()
     described = _DESCRIBED | lists.read_words("named_after") | lists.read_words("described")
@@ -236,6 +277,9 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     if not text[span.start].isupper() or is_other or not any(map(_may_be_name, found)):
         return None
     begin = max(0, span.start - _CHARS)
+    if span.category != "full_name" and len(found) == 2 and found[1].isdigit() and lists.is_first_name(found[0]):
+        # A score bears a name as well: "Bristol 6".
+        return None
     if categories()[span.category].type == "LOC" and _RE.before_place.search(text, begin, span.start):
         return span.category
     cues = [(_RE.sure_before, _RE.sure_after), (_RE.before, _RE.after)][: len(found)]

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.plain_text import as_given, normalize_text
-from clinaudit.audit.pii.taxonomy import EntitySpan
+from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 _RE: Final = Patterns(__name__)
 
@@ -28,6 +28,8 @@ _HEADINGS: Final = _SETS["headings"]
 _OF_A_PAGE: Final = _SETS["of_a_page"]
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
+#: What has a figure at least.
+_NUMBERED: Final = _SETS["numbered"]
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
 _OF_SEGMENT: Final = {
     segment: {number: category for category, numbers in held.items() for number in numbers}
@@ -59,9 +61,18 @@ class StructuredText:
         for reading in [as_given(text), *([plain] if plain.text != text else [])]:
             for category, place in _all(reading.text):
                 value = reading.text[slice(*place)]
-                if value.strip(" \t.;").lower() not in _NOBODY and any(map(str.isalnum, value)):
+                if _may_hold(category, value.strip(" \t.;").lower()):
                     found.add(reading.original_span(EntitySpan(*place, category, self.name)))
         return sorted(found)
+
+
+def _may_hold(category: str, value: str) -> bool:
+    """Whether a value may be what its field is of: "unknown" is nobody, and "Nasal cannula" no number of a device."""
+    if value in _NOBODY or not any(map(str.isalnum, value)):
+        return False
+    if category in _NUMBERED:
+        return any(map(str.isdigit, value))
+    return categories()[category].type != "PER" or _RE.amount.fullmatch(value) is None
 
 
 def _all(text: str) -> Found:
@@ -211,7 +222,10 @@ def _segments(text: str) -> Found:
             kind = _OF_SEGMENT.get(name, {}).get(number)
             if not number or not field.strip():
                 continue
-            if kind is None and number in _SOMEBODY_IN.get(name, range(99)) and _RE.somebody.fullmatch(field):
+            is_of_people = number in _SOMEBODY_IN.get(name, ())
+            may_be_somebody = is_of_people or name not in _SOMEBODY_IN
+            somebody = _RE.last_and_first if is_of_people and _RE.last_and_first.fullmatch(field) else _RE.somebody
+            if kind is None and may_be_somebody and somebody.fullmatch(field):
                 kind = "clinician_name"
             if kind is None and name in _WHOLE and (number not in _CODED_IN_PID if name == "PID" else len(field) > 2):
                 kind = "other_code"

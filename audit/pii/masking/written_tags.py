@@ -69,6 +69,8 @@ IN_JSON: Final = "{}"
 DAY_FIRST: Final = "d/m"
 #: What stands between the words of a tag, and before its number: escapes of Markdown and of JSON too.
 _MARK: Final = r"[\\_ -]{0,4}"
+#: Within brackets more may stand before the number: `<PATIENT #1>`, `[PATIENT: 1]`, `<PATIENT No. 1>`, a line break.
+_MARK_OF_NUMBER: Final = r"(?:[\\_ \r\n:.#(-]{0,4}|[\\_ ]{0,2}no\.? ?)"
 #: How far before a tag its bracket, or the word that it belongs to, is looked for, in characters.
 _BEFORE_CHARS: Final = 4
 #: A text that begins more often what is no JSON holds none from there on: each of them may be read to its end.
@@ -129,7 +131,7 @@ def _read(plain: PlainText, match: "re.Match[str]") -> WrittenTag | None:
     else:
         in_word = _RE.word_before.search(text, max(0, start - _BEFORE_CHARS), start) or _RE.word_after.match(text, end)
         is_plain = is_plain and kind.isupper()
-        if not number or (in_word and not is_plain):
+        if not number or (in_word and not is_plain) or not _RE.mark.fullmatch(mark):
             return None
         # "Patient 1" may be one of a study.
         is_whole = not in_word and not _RE.other_offset.match(text, end) and ("_" in mark or kind.isupper())
@@ -154,7 +156,8 @@ def _kinds() -> Mapping[str, str]:
 def _pattern() -> re.Pattern[str]:
     kinds = "|".join(kind.replace("_", _MARK) for kind in sorted(_kinds().values(), key=len, reverse=True))
     days = r"(?P<days>(?: ?[+-] ?\d{1,18} ?d(?:ays?)?(?![^\W_]))*)"
-    return re.compile(rf"(?P<kind>{kinds})(?:(?P<mark>{_MARK})(?P<number>\d+))?{days}", re.IGNORECASE)
+    number = rf"(?P<mark>{_MARK_OF_NUMBER})(?P<number>\d+)(?:(?<=\(\d)\))?"
+    return re.compile(rf"(?P<kind>{kinds})(?:{number})?{days}", re.IGNORECASE)
 
 
 def unmask_text(text: str, forms: Forms) -> tuple[str, int]:

@@ -60,6 +60,12 @@ ADA, PER, QUIST, ROOM = (
         ("Line | Gauge | Site\nPIV | 20 | L wrist", []),
         ("| Contact | Isolation |\n|---|---|\n| yes | droplet |", []),
         ("Patient, bed, and room reviewed.\nReports cough, fever, chills.\n", []),
+        # A number is nobody's name, words are no number of a device or a visit, and some values say that there is none.
+        ("| Bed | Pt | PT |\n|---|---|---|\n| 412B | Per Quex | 12.5 |", [ROOM, PER]),
+        ('{"device": "Nasal cannula", "encounter": "Office visit"}', []),
+        ("Patient\tConsultant\tPlan\nAda Lund\tTBC\thome\n", [ADA]),
+        # Of people alone: who ordered it, with a number or without.
+        ("OBR|1|||CBC^Blood count||||||||||||QUIST^ALMA", [("clinician_name", "QUIST^ALMA")]),
     ],
 )
 def test_fields_say_what_they_hold(text: str, found: list[tuple[str, str]]) -> None:
