@@ -129,14 +129,21 @@ def _parsed(text: str) -> "HtmlElement":
 
 
 def _with_stray_ends(page: str) -> str:
-    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML."""
+    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML.
+
+    What follows `</html>` belongs to the page, too: the parser would leave it out of the tree that it gives.
+    """
     is_open = False
+    begun: set[str] = set()
 
     def written(tag: re.Match[str]) -> str:
         nonlocal is_open
         name, is_end = (tag["name"] or "").lower(), bool(tag["end"])
         if name == "br" and is_end:
             return "<br>"
+        if name in ("html", "body") and (is_end or name in begun):
+            return "<div></div>"
+        begun.add(name)
         if name == "p":
             is_stray, is_open = is_end and not is_open, not is_end
             return "<p></p>" if is_stray else tag[0]

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -105,6 +106,17 @@ def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
     path = tmp_path / "notes.parquet"
     pl.DataFrame({"MRN": ["7", "08"], "NOTE": ["CC\r\n", "two"]}).write_parquet(path)
     assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
+
+
+def test_parquet_of_databases_holds_numbers_as_decimals_and_texts_as_bytes(tmp_path: Path) -> None:
+    path, long = tmp_path / "notes.parquet", 12345678901234567890123
+    numbers = pl.Series([Decimal(long), Decimal(7)], dtype=pl.Decimal(38, 4))
+    pl.DataFrame({"MRN": numbers, "Note": ["naïve".encode(), b"two"]}).write_parquet(path)
+    assert _texts(tmp_path / "p", path.read_bytes(), name="a.parquet") == {str(long): ["naïve"], "7": ["two"]}
+    pl.DataFrame({"MRN": ["p1"], "Note": [b"\xff\xfe"]}).write_parquet(path)
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    refused = refusal_of("csv", path, tmp_path / "c", columns=tmp_path / "columns.toml")
+    assert "Note is neither text nor a number" in refused
 
 
 LOST = "MRN is a number of more digits than its type holds, of which the last are lost; keep it as text"
