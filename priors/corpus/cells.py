@@ -19,8 +19,8 @@ from clinaudit.priors.corpus.records import is_encodable
 
 #: Of two ids that `look` holds for one.
 ALIKE = (
-    "differs from another by case, zeros in front, .0, quotes, blanks or signs that look alike; write one patient's id "
-    "alike"
+    "differs from another by case, zeros in front, .0, quotes, blanks, commas or signs that look alike; write one "
+    "patient's id alike"
 )
 SHORTENED = (
     "is a long number as a spreadsheet or data frame shortens it; format the column as text (or as whole numbers) and "
@@ -50,11 +50,13 @@ _MISREAD = re.compile(
 #: The error of a formula, as a spreadsheet writes it to a text; `####` is a number in a narrow column.
 FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
-ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
+ABBREVIATED = re.compile(r"[0-9](?:(?:[.,][0-9]*)?E\+|[.,][0-9]+E)[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 #: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.
 FORMULA_TEXT = re.compile(r'="([^"]*)"')
 #: What copying may put around an identifier: a spreadsheet's mark of a text, quotes, the end of a cell.
-_AROUND = "'\"`´‘’“”=,;"
+_AROUND = "'\"`´‘’“”=,;{}()[]<>"
+#: A number as a spreadsheet shows it with its thousands apart: `1,234`.
+_IN_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[ ,'’][0-9]{3})+")
 _NUMBER_WRITTEN = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
@@ -180,6 +182,8 @@ def look(identifier: str) -> str:
             for char in alike
         )
     bare = " ".join(bare.strip(_AROUND).casefold().split())
+    if _IN_THOUSANDS.fullmatch(bare):
+        return re.sub(r"\D", "", bare)
     number = _NUMBER_WRITTEN.fullmatch(bare)
     return number[1] if number else bare
 

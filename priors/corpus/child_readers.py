@@ -16,7 +16,6 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -56,7 +55,7 @@ def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Ite
     """Yield (row, values by column) for each row of a Parquet file, or of a sheet where it holds anything.
 
     Rows of a sheet count as Excel has them; the first that holds anything is the header. A value of Parquet that JSON
-    cannot say (bytes that are no UTF-8, a list) comes as an empty mapping: no column may hold one. Raises `BadInputError` on a file
+    cannot say (bytes, a list) comes as an empty mapping: no column may hold either. Raises `BadInputError` on a file
     that cannot be read to its end, a sheet that is not there, and a column that is missing or stands twice.
 
     The child prints lines of JSON. The first names all columns of the file (`{"names": [...]}`), or says what is wrong
@@ -117,14 +116,9 @@ def _write_line(value: object, out: IO[bytes]) -> None:
 
 
 def _said_in_json(value: object) -> object:
-    """Return what JSON has for a value, else an empty mapping.
-
-    Databases write whole numbers as decimals (Snowflake, Oracle), and older programs texts as bytes (Impala).
-    """
+    """Return what JSON has for a value, else an empty mapping; databases write whole numbers as decimals (Snowflake)."""
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
-    with suppress(UnicodeDecodeError):
-        return value.decode() if isinstance(value, bytes) else {}
     return {}
 
 

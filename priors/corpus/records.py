@@ -92,6 +92,9 @@ def is_surely_utf8(content: bytes) -> bool:
 
 
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
+_COUNT_OF_ROWS = re.compile(
+    r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?|filas?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
+)
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
@@ -179,7 +182,9 @@ def _csv_rows(
         names = _next_cells(cells_of_rows) or []
         header.require_a_column(names)
         remedy = "; if it is not, set `delimiter` in the column map" if layout.has_map else ""
-        columns = header.take(names, f" (the header was read as separated by {header.separated_by}{remedy})")
+        columns = header.take(
+            names, f" (the first line was read as the header, separated by {header.separated_by}{remedy})"
+        )
         header.width = len(columns)
         places = {name: place for place, name in enumerate(columns) if name is not None}
         while (cells := _next_cells(cells_of_rows)) is not None:
@@ -220,6 +225,8 @@ def _wrong_row(
         return Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)")
     if len(cells) == len(names):
         return None
+    if len(cells) == 1 and _COUNT_OF_ROWS.fullmatch(cells[0].strip()):
+        return Fault("is the count of rows that a database's tool writes at the end; leave it out")
     what = (
         f"has not as many fields as the header, which has {len(names)}, separated by {header.separated_by}; a cell "
         "that holds a delimiter (as in 1,5) must stand in quotes"

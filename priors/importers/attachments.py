@@ -10,6 +10,7 @@ from contextlib import suppress
 from email.message import Message
 from typing import Final, Literal
 
+from clinaudit.priors.corpus.files import unmarked_utf16
 from clinaudit.priors.corpus.records import CONTROLS, is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.html_text import text_of_html
@@ -158,7 +159,8 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
     charset = str(header.get_content_charset() or "")
     if not charset and kind == "html" and (declared := _CHARSET.search(content[:4096])):
         charset = declared[1].decode("ascii")
-    charset = next((name for mark, name in _MARKS.items() if content.startswith(mark)), charset or "utf-8")
+    charset = charset or unmarked_utf16(content) or "utf-8"
+    charset = next((name for mark, name in _MARKS.items() if content.startswith(mark)), charset)
     charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)

@@ -35,6 +35,8 @@ _RTF = rb"{\rtf1 CC: cough}"
         ("IDENTITÉ\xa0: 5²".encode("latin-1"), "text/plain; charset=ISO-8859-1", "IDENTITÉ\xa0: 5²"),
         # A mark of the character set counts more than the type.
         ("\ufeffnaïve".encode("utf-16-be"), "text/plain; charset=utf-8", "naïve"),
+        ("naïve".encode("utf-16-le"), "text/plain", "naïve"),
+        ("<p>naïve".encode("utf-16-be"), "text/html", "naïve"),
         (as_rtf(FIRST_TEXT), "text/rtf", FIRST_TEXT),
         # By what it is, not by what it is called.
         *((_RTF, name, "CC: cough") for name in ("text/plain", "text/html", "application/msword", None)),

@@ -62,6 +62,11 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
     "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
     "files put together": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfMRN,Note\np2,y\n", "row 2: repeats the header"),
+    "UTF-16 without its mark": ("", "MRN,Note\np1,x\n".encode("utf-16-le"), "notes.csv: is UTF-16; save it as UTF-8"),
+    "UTF-16, the high byte first": ("", "MRN,Note\n".encode("utf-16-be"), "notes.csv: is UTF-16; save it as UTF-8"),
+    "the count of a tool": ("", b"MRN,Note\np1,x\np2,y\n\n(2 rows affected)\n", "1 record cannot be used"),
+    "the count, named": ("", b"MRN|Note\np1|x\n12 rows selected.\n", "row 2: is the count of rows that a database"),
+    "a line above the header": ("", b"Notes of 2024\nMRN,Note\np1,x\n", "the first line was read as the header"),
     "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
 }  # fmt: skip
 
@@ -108,15 +113,15 @@ def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
     assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
 
 
-def test_parquet_of_databases_holds_numbers_as_decimals_and_texts_as_bytes(tmp_path: Path) -> None:
+def test_whole_numbers_of_a_database_are_decimals_in_parquet(tmp_path: Path) -> None:
     path, long = tmp_path / "notes.parquet", 12345678901234567890123
     numbers = pl.Series([Decimal(long), Decimal(7)], dtype=pl.Decimal(38, 4))
-    pl.DataFrame({"MRN": numbers, "Note": ["naïve".encode(), b"two"]}).write_parquet(path)
-    assert _texts(tmp_path / "p", path.read_bytes(), name="a.parquet") == {str(long): ["naïve"], "7": ["two"]}
-    pl.DataFrame({"MRN": ["p1"], "Note": [b"\xff\xfe"]}).write_parquet(path)
+    pl.DataFrame({"MRN": numbers, "Note": ["one", "two"]}).write_parquet(path)
+    assert _texts(tmp_path / "p", path.read_bytes(), name="a.parquet") == {str(long): ["one"], "7": ["two"]}
+    pl.DataFrame({"MRN": pl.Series([Decimal("7.5")]), "Note": ["one"]}).write_parquet(path)
     (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
     refused = refusal_of("csv", path, tmp_path / "c", columns=tmp_path / "columns.toml")
-    assert "Note is neither text nor a number" in refused
+    assert "MRN is a number with a fraction" in refused
 
 
 LOST = "MRN is a number of more digits than its type holds, of which the last are lost; keep it as text"
@@ -179,12 +184,13 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
     [
         *(("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")),
         *(("007", "7"), ("7", "7.0"), ("A  1", "A 1"), ("'007", "007")),
+        *(("12345", '"12,345"'), ("2345678", "2 345 678"), ("2345", "2'345"), ("ab-7", "{AB-7}")),
         *(("A-7", "A\u22127"), ("A/7", "A\u22157"), ("71", "𝟕𝟏"), ("71", "7¹"), ("71", "٧١"), ("Pi", "Pı")),
     ],
 )
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
     refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n")
-    assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks or signs" in refused
+    assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks, commas or signs" in refused
     with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for case"):
         _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
 
@@ -194,7 +200,7 @@ def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, sec
     [
         *((one, "1 ids of --train-patients are those") for one in ("123", "00123.0", '"00123"', "00123,", "123\t1")),
         *((one, "1 ids of --train-patients are those") for one in ("'00123", '="00123"', "MRN,n\n00123,1", "00123;x")),
-        *((one, "--train-patients is a long number as a spreadsheet") for one in ("1.23457E+11", "4e+05")),
+        *((one, "--train-patients is a long number as a spreadsheet") for one in ("1.23457E+11", "4e+05", "4.5E8")),
         *((one, None) for one in ("00123", " 00123\u200b", "999", "MRN\n00123")),
     ],
 )
