@@ -63,6 +63,21 @@ def _has_all_letters(packed: str) -> bool:
 _ENCODED = {
     "quoted-printable": re.compile(r"=(?:3D|0D=0A|C[23]=[89AB][0-9A-F]|E2=80=)|=\r?\n"),
     "percent-encoded": re.compile(r"%(?:20|0A|0D|3A|2C|C[23]%|E2%)"),
+    r"escapes of a program (\u00e9, _x000D_)": re.compile(
+        r"\\u[0-9a-fA-F]{4}(?![0-9a-fA-F])|\\x[89a-f][0-9a-f]|_x00[01][0-9A-F]_"
+    ),
+}
+#: What a text is as a whole, by the name that a message gives it.
+_WHOLE: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.DOTALL)
+    for name, pattern in {
+        "XML": r"<!\[CDATA\[|<([\w.:-]+)(?:\s[^<>]*)?>.*</\1\s*>",
+        "JSON": r'(?:\{\s*"|\[\s*\{\s*").*[\]}]',
+        "bytes as Python writes them": r"b(['\"]).*\1",
+        "hexadecimal": r"(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[-\s]*){20,}",
+        "an HL7 message": r"(?:MSH|FHS|BHS)\|\^~.*",
+        "a MIME message": r"(?:MIME-Version|Content-(?:Type|Transfer-Encoding)): ?\S.*",
+    }.items()
 }
 _RTF_WORDS = re.compile(r"\\(?:par|pard|plain|tab|cf\d+|fs\d+|b0|ulnone)\b")
 
@@ -71,7 +86,7 @@ def form_of(text: str) -> str | None:
     r"""Return what a text is that is not plain, or of what it holds signs; None where it is plain.
 
     `RTF`, `pieces of RTF`, `HTML` (blocks of text), `XML`, `base64`, `quoted-printable`, `percent-encoded`,
-    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`).
+    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`), and others that nothing here reads.
     """
     begin = text.lstrip("\ufeff \t\r\n")
     if begin.startswith("{\\rtf"):
@@ -91,7 +106,9 @@ def form_of(text: str) -> str | None:
         return HL7_FORM
     if BREAK.search(text):
         return "<br>"
-    return "HTML signs" if INLINE_TAG.search(text) or _ENTITY.search(text) else None
+    if INLINE_TAG.search(text) or _ENTITY.search(text):
+        return "HTML signs"
+    return next((name for name, whole in _WHOLE.items() if whole.fullmatch(begin.rstrip())), None)
 
 
 #: Unicode's space separators (Zs) besides U+0020: the no-break space of web forms, figure, thin and narrow spaces.

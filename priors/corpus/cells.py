@@ -36,10 +36,14 @@ NOTHING_WRITTEN = NOTHING | {"None"}
 NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
 #: The same in a text, in letters of either case and without brackets and points.
 _SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {
-    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n", "", "-", "--")
+    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n")
 }
+#: Days that programs write for none: .NET, SQL Server, MUMPS, spreadsheets, Unix, and those without an end.
+NO_DAYS = frozenset(
+    ("0001-01-01", "1753-01-01", "1840-12-31", "1899-12-30", "1899-12-31", "1900-01-01", "1970-01-01", "9999-12-31")
+)
 #: What else may stand for a patient without a number.
-_PLACEHOLDERS = _SAYS_NOTHING | {"0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
+_PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
 #: What UTF-8 looks like that was read as cp1252, as a console or a Mac reads it; cp1252 that was read as latin-1; codes
 #: of a font of signs; and what could not be read at all.
 _SIGN = re.compile("[ÂÃâ├┬ÔΓ√¬‚\x91-\x94\x96\ufffd\uf020-\uf0ff]")
@@ -189,9 +193,11 @@ def look(identifier: str) -> str:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is a program's word for nothing alone: `NULL`, `[null]`, `n.a.`."""
+    """Whether a text is a program's word for nothing alone, or has no letter and no figure: `NULL`, `[null]`, `--`."""
     word = text.strip() if len(text) < 20 else ""
-    return bool(word) and word.casefold().strip("<>()[]{}.") in _SAYS_NOTHING
+    return bool(word) and (
+        word.casefold().strip("<>()[]{}.") in _SAYS_NOTHING or not any(char.isalnum() for char in word)
+    )
 
 
 def is_placeholder(identifier: str) -> bool:

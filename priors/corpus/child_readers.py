@@ -116,7 +116,7 @@ def _write_line(value: object, out: IO[bytes]) -> None:
 
 
 def _said_in_json(value: object) -> object:
-    """Return what JSON has for a value, else an empty mapping; databases write whole numbers as decimals (Snowflake)."""
+    """Return what JSON has for a value, else an empty mapping; databases write whole numbers as decimals."""
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
     return {}

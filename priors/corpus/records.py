@@ -93,7 +93,7 @@ def is_surely_utf8(content: bytes) -> bool:
 
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _COUNT_OF_ROWS = re.compile(
-    r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?|filas?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
+    r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
 )
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'

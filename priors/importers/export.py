@@ -26,6 +26,14 @@ from clinaudit.templates.text_file import read_text_file
 _LEDGER_NAME = "import.json"
 #: Where the first cell of a line ends that is a row of a table.
 _CELL_ENDS = re.compile(r"[,;|\t]")
+#: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
+_FEWEST_CUT = 3
+_LEAST_LIMIT = 200
+
+
+def _is_usual_limit(length: int) -> bool:
+    near = range(length - 1, length + 2)
+    return length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +175,17 @@ class Export(ABC):
             ledger.hints.append(
                 f"{writer.escaped:,} notes hold quotes with a backslash before them, as a program writes cells without "
                 "quotes; they come as they are: export them anew, unless the model was trained on them so"
+            )
+        length, longest = writer.longest
+        if len(longest) >= _FEWEST_CUT and _is_usual_limit(length):
+            ledger.hints.append(
+                f"{len(longest):,} notes have exactly {length:,} characters, none has more: they may be cut off, or be "
+                "pieces of notes in several rows"
+            )
+        if writer.without_day:
+            ledger.hints.append(
+                f"{writer.without_day:,} notes are of a day that programs write for none, such as 1900-01-01 or "
+                "9999-12-31: where it is none, leave it blank in the export, or another note counts as the latest"
             )
         if placeholders := sum(map(is_placeholder, with_notes)):
             ledger.hints.append(

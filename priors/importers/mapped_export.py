@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import parse_date, parse_sex
+from clinaudit.priors.corpus.cells import NO_DAYS, parse_date, parse_sex
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.codes import Vocabulary
@@ -29,8 +29,6 @@ from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables,
 _MAPS = Path(__file__).parent / "maps"
 #: Data frames make fractions of whole numbers where some cells of a column are blank.
 _WHOLE = re.compile(r"([0-9]{1,4})(?:\.0*)?")
-#: What a program writes for a moment that it does not know.
-_EPOCH = "1970-01-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +149,9 @@ class MappedExport(Export):
             for lookup, column in value.candidates
         )
         given = list(filter(None, of_row))
-        found = next((one for one in given if not one.startswith(_EPOCH)), next(iter(given), None))
+        found = next((one for one in given if one[:10] not in NO_DAYS), next(iter(given), None))
         if given and found != given[0]:
-            self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {_EPOCH}, beside another date"] += 1
+            self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {given[0][:10]}, beside another date"] += 1
         return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:

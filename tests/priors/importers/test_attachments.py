@@ -152,6 +152,14 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("CC%3A%20cough", "percent-encoded", "CC%3A%20cough"),
         ("RR=20, HR=80, SpO2=95%, 20% x\nA=", None, None),
         ("<?xml version='1.0'?><ClinicalDocument/>", "XML", "<?xml version='1.0'?><ClinicalDocument/>"),
+        *((text, form, None) for text, form in (
+            ("<n:doc x='1'>\n<n:t>knee pain</n:t></n:doc>\n", "XML"), ("<low> BP, <b and c", None),
+            ("0x" + _TEXT.hex(), "hexadecimal"), (_TEXT.hex().upper(), "hexadecimal"), ("5 10 15 20 25", None),
+            ('{"ops": [{"insert": "knee pain"}]}', "JSON"), ('[{"t": 1}]', "JSON"), ("[x] knee {a}", None),
+            ("MSH|^~\\&|A|B\rOBX|1|TX|||knee", "an HL7 message"), ("b'knee pain'", "bytes as Python writes them"),
+            ("Content-Type: text/plain\n\nknee", "a MIME message"),
+            *((text, r"escapes of a program (\u00e9, _x000D_)") for text in (r"x\u00e9y\u00b0z", "a_x000D_\nb_x000D_")),
+        )),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(

@@ -202,7 +202,7 @@ def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
 
 def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path) -> None:
     given = fhir.resources()
-    given["Encounter"][1]["period"]["start"] = "1900-01-01T10:00:00Z"  # of the document that the report repeats
+    given["Encounter"][1]["period"]["start"] = "1899-05-06T10:00:00Z"  # of the document that the report repeats
     source = fhir.write_ndjson(tmp_path / "bulk", given)
     imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=True)
     assert imported.ledger.tables["DocumentReference"].rejected.total() == 1

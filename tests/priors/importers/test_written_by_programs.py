@@ -190,7 +190,9 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
 )
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
     refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n")
-    assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks, commas or signs" in refused
+    assert (
+        "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks, commas or signs" in refused
+    )
     with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for case"):
         _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
 
@@ -288,7 +290,7 @@ def test_a_name_that_is_like_a_word_for_nothing_stays(tmp_path: Path, word: str)
     assert (corpus.latest_note("p1").provider, imported.ledger.left_blank) == (word, {})
 
 
-@pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a"])
+@pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a", "---", "?", "''", "\u200b*"])
 def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: Path, word: str) -> None:
     columns = MAP + 'provider = "By"\nvisit_date = "Day"\n'
     imported, corpus = import_own(
@@ -377,6 +379,13 @@ def test_columns_that_are_not_read_may_differ_in_the_rows_of_a_note(tmp_path: Pa
     rows = "MRN,NOTE_ID,LINE,Note,Day,SEQ\np1,7,1,a,,8\np1,7,2,b,,9\n"
     _, corpus = import_own(tmp_path, rows, 'between_lines = "+"\n' + LINE_MAP)
     assert corpus.latest_note("p1").text == "a+b"
+
+
+def test_a_line_that_a_program_writes_for_none_is_empty_and_counted(tmp_path: Path) -> None:
+    rows = f"{LINES}p1,7,1,knee,\np1,7,2,NULL,\np1,7,3,NA,\np1,7,4,gone,\np1,7,5,hip,\n"
+    imported, corpus = import_own(tmp_path, rows, f'blank = ["gone"]\nbetween_lines = "\\n"\n{LINE_MAP}')
+    assert corpus.latest_note("p1").text == "knee\n\nNA\n\nhip"
+    assert imported.ledger.left_blank == {f"Note of rows: {word}, as a line of a note": 1 for word in ("NULL", "gone")}
 
 
 NOT_LINES = "the lines of its note are not 1, 2, 3, ..., each once and together in the table"
