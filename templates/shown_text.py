@@ -181,6 +181,8 @@ _INVISIBLE = re.compile(
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: Letters, digits and marks of the width of an ideograph; what they show stands 0xFEE0 before them.
 _FULL_WIDTH = re.compile("[\uff01-\uff5e]")
+#: As some editors write a colon: the sign of a ratio, a letter that looks like one, a small one.
+_COLONS = re.compile("[\u2236\ua789\ufe55]")
 _UNUSUAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xad\u034f\u0600-\uffff\U000e0000-\U000e0fff]")
 
 
@@ -197,7 +199,7 @@ def show(text: str) -> ShownText:
     if _UNUSUAL.search(text) is None:
         return ShownText(text, None)
     shown = _FULL_WIDTH.sub(lambda char: chr(ord(char[0]) - 0xFEE0), plain_blanks(_BREAKS.sub("\n", text)))
-    shown = shown.replace("\u2236", ":")  # the sign of a ratio, as some editors write a colon
+    shown = _COLONS.sub(":", shown)
     if _INVISIBLE.search(shown) is None:
         return ShownText(shown, None)
     offsets = [at for at, char in enumerate(shown) if _INVISIBLE.match(char) is None]
@@ -224,18 +226,25 @@ HOW_TO_BREAK = (
 #: breaks.
 _LONGEST_LINE = 200
 _MANY_BREAKS = 3
+#: What stands before each line of a text that was quoted or numbered; and of how many lines, at least.
+_BEFORE_LINES = re.compile(r"^[ \t]*(?:>|\||\d{1,4}[:.)|]?(?=\s))[^\n]*", re.MULTILINE)
+_MOST_LINES = 0.9
 
 
 def unbroken_form(text: str) -> str | None:
-    """Return in what form a note has its line breaks, where a reader of lines finds none; None where it has lines.
+    """Return in what form a note has its lines, where no reader finds their beginnings; None where there are lines.
 
-    "HL7 escapes", "a literal \\n", "character references", or "no line breaks".
+    "line breaks written as a literal \\n", "no line breaks", or "signs or numbers before its lines".
     """
     for name, written in _WRITTEN_BREAKS.items():
         if len(written.findall(text)) >= max(_MANY_BREAKS, text.count("\n")):
             return f"line breaks written as {name}"
     shown = show(text).text.strip()
-    return "no line breaks" if len(shown) > _LONGEST_LINE and "\n" not in shown else None
+    if len(shown) > _LONGEST_LINE and "\n" not in shown:
+        return "no line breaks"
+    lines = sum(bool(line.strip()) for line in shown.splitlines())
+    is_marked = lines > _MANY_BREAKS and len(_BEFORE_LINES.findall(shown)) > _MOST_LINES * lines
+    return "signs or numbers before its lines" if is_marked else None
 
 
 class Span(NamedTuple):
