@@ -389,7 +389,8 @@ class FhirExport(Export):
 
     def _add_condition(self, condition: Element) -> bool:
         patient = self._patient_of(condition)
-        status = set(texts(condition, "verificationStatus.coding.code"))
+        said = condition.get("verificationStatus")  # before R4 a code alone
+        status = {said} if isinstance(said, str) else set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
             return False
         diagnoses: frozenset[str] = frozenset()
