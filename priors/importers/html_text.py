@@ -60,6 +60,8 @@ _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
+_CDA: Final = re.compile(r"(?:\s|<!--.*?-->)*<(?:[\w.-]+:)?ClinicalDocument[\s>]", re.DOTALL)
+_NO_PAGE: Final = "an attachment is XML and no page (a CDA document, for one): its text is not read"
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
 #: Tags; comments and elements that hold no tags are passed over as they are.
 _ANY_TAG: Final = re.compile(
@@ -107,7 +109,9 @@ def _parsed(text: str) -> "HtmlElement":
                 element.tag = lxml.etree.QName(element).localname.lower()
             if xml.tag == "html":
                 return xml
-            raise RecordError("an attachment is XML and no page (a CDA document, for one): its text is not read")
+            raise RecordError(_NO_PAGE)
+    if _CDA.match(page):  # as HTML, the titles of its sections would be those of pages, and hidden
+        raise RecordError(_NO_PAGE)
     page = _with_stray_ends(page)
     if "<![CDATA[" in page:
         raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
