@@ -261,7 +261,10 @@ class _Page:
         if look is None:
             return
         tag, is_block = element.tag, display not in _INLINE
-        margin = 2 if tag == "p" else int(is_block)
+        margin = int(is_block) * (2 if tag == "p" else 1)
+        # Boxes of a width stand apart, as columns do.
+        apart = " " if display == "inline-block" and "width" in self._styles.get(element, {}) else ""
+        self._add(apart, around)
         self._break(margin)
         if tag in ("ol", "ul", "menu", "dir"):
             self._lists.append(_List(element))
@@ -283,7 +286,7 @@ class _Page:
             style = self._styles.get(element, {})
             self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
-            is_boxes = display.endswith(("flex", "grid"))
+            is_boxes = display.endswith(("flex", "grid")) or (tag == "select" and "multiple" in element.attrib)
             children = list(element.iter("option") if tag == "select" else element)
             if tag == "select" and "multiple" not in element.attrib:
                 children = [option for option in children if "selected" in option.attrib][-1:] or children[:1]
@@ -300,6 +303,7 @@ class _Page:
             self._write("")
         if tag in ("ol", "ul", "menu", "dir"):
             self._lists.pop()
+        self._add(apart, around)
         self._break(margin)
 
     def _display(self, element: "HtmlElement") -> str:

@@ -22,7 +22,7 @@ _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
         *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "bottom"),
-        *("top", "left", "text-indent", "height", "max-height", "overflow", "overflow-y", "overflow-x"),
+        *("top", "left", "text-indent", "width", "height", "max-height", "overflow", "overflow-y", "overflow-x"),
         *("clip", "clip-path", "content-visibility", "transform", "scale"),
     )
 )
@@ -67,7 +67,7 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     "content-visibility": re.compile("hidden"),
 }
 #: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
-_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "overflow", "overflow-x", "overflow-y")
+_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "width", "overflow", "overflow-x", "overflow-y")
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: Text that a sheet writes before or after an element: none, or a plain one.
