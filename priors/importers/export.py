@@ -29,6 +29,8 @@ _CELL_ENDS = re.compile(r"[,;|\t]")
 #: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
 _FEWEST_CUT = 3
 _LEAST_LIMIT = 200
+#: Ids of another look than the rest are this share of all, or less.
+_FEW_OF = 2
 
 
 def _is_usual_limit(length: int) -> bool:
@@ -191,6 +193,11 @@ class Export(ABC):
             ledger.hints.append(
                 f"{placeholders:,} patients have a word such as none, unknown, -- or 0 as their id: where it stands "
                 "for no patient, say so with --blank WORD, or several patients are one"
+            )
+        if 0 < (odd := sum(" " in patient_id for patient_id in with_notes)) * _FEW_OF < len(with_notes):
+            ledger.hints.append(
+                f"{odd:,} patients have blanks within their id, as most have not: such a row may be no record, or the "
+                "rest of a text that a line break without quotes cut"
             )
         if train is not None:
             _require_alike(train, with_notes)

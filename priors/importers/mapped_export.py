@@ -120,7 +120,7 @@ class MappedExport(Export):
         if self._of_two_days:
             columns = " and ".join(column for _, column in self._note["visit_date"].candidates)
             self.reader.ledger.hints.append(
-                f"{self._of_two_days:,} notes have another day in {columns}: the first counts, which may be in the zone "
+                f"{self._of_two_days:,} notes have another day in {columns}: the first counts, perhaps in the zone "
                 "of a database"
             )
         if self.code_table in self.files:

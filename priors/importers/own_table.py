@@ -78,7 +78,9 @@ def _without_mark(name: str) -> str:
     return "utf-8" if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE) else name
 
 
-_known_encoding = _must(_is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16')
+_known_encoding = _must(
+    _is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16: save as UTF-8'
+)
 
 
 class _Columns(TomlTable):

@@ -36,6 +36,8 @@ READ: dict[str, tuple[str, bytes, str]] = {
     "declared in quotes, after the mark of UTF-8": ("", b'\xef\xbb\xbf"sep=|"\nMRN|Note\np1|CC\n', "CC"),
     "declared as the column map says": (SEMICOLON, b"SEP=;\nMRN;Note\np1;CC\n", "CC"),
     "declared, one that the column map alone has": ('delimiter = "^"\n', b"sep=^\nMRN^Note\np1^CC\n", "CC"),
+    "blank lines before the header": ("", b"\r\n\r\nMRN,Note\r\np1,CC\r\n", "CC"),
+    "a note that is a name of the header": ("", b"MRN,Note\np1,MRN\n", "MRN"),
     "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "a\rb\nc"),
     "a carriage return in a name": ("", b'MRN,Note,"x\ry"\np1,CC,\n', "CC"),
     "a carriage return in a note": ("", b'MRN,Note\np1,"a\rb"\n', "a\rb"),
@@ -67,6 +69,8 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "the count of a tool": ("", b"MRN,Note\np1,x\np2,y\n\n(2 rows affected)\n", "1 record cannot be used"),
     "the count, named": ("", b"MRN|Note\np1|x\n12 rows selected.\n", "row 2: is the count of rows that a database"),
     "a line above the header": ("", b"Notes of 2024\nMRN,Note\np1,x\n", "the first line was read as the header"),
+    "names in other letters": ("", b"MRN,Note\np1,x\nmrn,NOTE\np2,y\n", "row 2: repeats the header"),
+    "columns in another order": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfNote,MRN\ny,p2\n", "row 2: repeats the header"),
     "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
 }  # fmt: skip
 
@@ -301,6 +305,13 @@ def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: 
     assert (second.provider, str(second.visit_date)) == ("Dr. Lund", "2024-01-02")
     assert imported.ledger.left_blank == {f"By of rows: {word}": 1, f"Day of rows: {word}": 1}
     assert any("1 notes are a word such as N/A" in hint for hint in imported.ledger.hints)
+
+
+def test_ids_of_another_look_are_a_hint(tmp_path: Path) -> None:
+    rows = f"{HEAD}p1,knee pain\nno fever, no rash\np2,hip\np3,hip\n"
+    hints = import_own(tmp_path, rows, MAP)[0].ledger.hints
+    assert any("1 patients have blanks within their id, as most have not" in hint for hint in hints)
+    assert not import_own(tmp_path / "all", f"{HEAD}P 1,knee\nP 2,hip\nP3,hip\n", MAP)[0].ledger.hints
 
 
 def test_backslashes_before_quotes_are_a_hint(tmp_path: Path) -> None:
