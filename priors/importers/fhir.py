@@ -439,7 +439,9 @@ class FhirExport(Export):
             forms = (data.encode(), packed, content)
             size, digest = attachment.get("size"), text_at(attachment, "hash")
             is_short = isinstance(size, int) and size > max(map(len, forms))
-            digests = (base64.b64encode(hashlib.sha1(form, usedforsecurity=False).digest()).decode() for form in forms)
+            # FHIR has SHA-1 in base64; servers write hexadecimal, and SHA-256, too.
+            hashes = [hashlib.new(name, form, usedforsecurity=False) for name in ("sha1", "sha256") for form in forms]
+            digests = {base64.b64encode(one.digest()).decode() for one in hashes} | {one.hexdigest() for one in hashes}
             if is_short or (digest is not None and digest not in digests):
                 raise RecordError("an attachment is cut off: its size or hash is that of another content")
             return content, content_type

@@ -340,6 +340,7 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
         (_document("d1", _plain() | {"size": 4000}), "an attachment is cut off"),
         (_document("d1", _plain() | {"hash": as_base64("another")}), "an attachment is cut off"),
         (_document("d1", _plain() | {"size": 1, "hash": _HASH}), None),
+        (_document("d1", _plain() | {"hash": hashlib.sha256(_TEXT.encode()).hexdigest()}), None),
         (_document("d1", _plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
