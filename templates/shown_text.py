@@ -36,10 +36,11 @@ INLINE_TAG: Final = re.compile(
 _ENTITY = re.compile(
     r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"
 )
-#: Escapes of HL7 version 2 (chapter 2.7), as group 1: line breaks, the separators, and highlighting. Or else a path of
+#: Escapes of HL7 version 2 (chapter 2.7), as group 1: breaks and indents, separators, highlighting, bytes. Or a path of
 #: Windows, whose folders are no escapes: `D:\S\note`.
 HL7_ESCAPES: Final = re.compile(
-    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
+    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.(?:br|ce|fi|nf|(?:s[pk]|in|ti)[+ -]?\d{0,3})|[FSTREHN]"
+    r"|X0D\\?\\?X?0A|X(?:[0-9A-F]{2})+)\\"
 )
 HL7_FORM: Final = r"HL7 escapes (\.br\)"
 #: No note, but what a note is packed in (group 1): letters without a blank between them, with padding or without (RFC

@@ -54,7 +54,6 @@ _NAMES: Final = {
 #: From so many letters on base64 may lack its padding; below, words look like it.
 _FEWEST_LETTERS: Final = 40
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
-#: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
 
 
@@ -146,11 +145,27 @@ def plain_text_of(text: str) -> str:
     if form == "HTML":
         return text_of_html(text if BLOCK_TAG.search(text) else f"<div style='white-space:pre-wrap'>{text}</div>")
     if form == HL7_FORM:
-        return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n") if escape[1] else escape[0], text)
+        return HL7_ESCAPES.sub(lambda escape: _shown_by_hl7(escape[1]) if escape[1] else escape[0], text)
     if form in ("<br>", "HTML signs"):
         lines = BREAK.sub("\n", _SUPERSCRIPT.sub(lambda above: raised(html.unescape(above[1])), text))
         return html.unescape(INLINE_TAG.sub("", lines)).replace("\xa0", " ")
     return text
+
+
+def _shown_by_hl7(escape: str) -> str:
+    if escape in _HL7_SIGNS:
+        return _HL7_SIGNS[escape]
+    number = int("".join(filter(str.isdigit, escape)) or 1) if escape.startswith(".s") else 1
+    match escape[:3]:
+        case ".in" | ".ti" | ".fi" | ".nf":
+            return ""
+        case ".sk":
+            return " " * number
+        case ".br" | ".ce" | ".sp":
+            return "\n" * number
+    code = bytes.fromhex(re.sub(r"[X\\]", "", escape))
+    text = code.decode("utf-8" if is_surely_utf8(code) else "latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
