@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, is_placeholder, look, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, NO_DAYS, SHORTENED, is_placeholder, look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
@@ -188,6 +188,10 @@ class Export(ABC):
             ledger.hints.append(
                 f"{writer.without_day:,} notes are of a day that programs write for none, such as 1900-01-01 or "
                 "9999-12-31: where it is none, leave it blank in the export, or another note counts as the latest"
+            )
+        if unborn := sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in with_notes):
+            ledger.hints.append(
+                f"{unborn:,} patients are born on a day such as 1900-01-01: where it is none, leave it blank in the export"
             )
         if placeholders := sum(map(is_placeholder, with_notes)):
             ledger.hints.append(

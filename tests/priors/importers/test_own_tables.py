@@ -392,6 +392,12 @@ def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
         assert said in refusal_of_own(tmp_path, table, SMALL)
 
 
+def test_a_birth_on_a_day_for_none_is_a_hint(tmp_path: Path) -> None:
+    imported, corpus = import_own(tmp_path, "id,note,born\na,x,1900-01-01\nb,y,1950-01-01\n", SMALL + 'dob = "born"\n')
+    assert ["1 patients are born on a day such as 1900-01-01" in hint for hint in imported.ledger.hints] == [True]
+    assert str(corpus.patients["a"].dob) == "1900-01-01"
+
+
 @pytest.mark.parametrize("name", ["EVENT_ID", "PARENT_EVENT_ID", "ACCESSION_NBR"])
 def test_an_id_that_may_be_of_a_note_is_a_hint(tmp_path: Path, name: str) -> None:
     imported, _ = import_own(tmp_path, f"id,note,{name}\na,x,1\na,y,1\n", SMALL)
