@@ -191,7 +191,7 @@ class Export(ABC):
             )
         if unborn := sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in with_notes):
             ledger.hints.append(
-                f"{unborn:,} patients are born on a day such as 1900-01-01: where it is none, leave it blank in the export"
+                f"{unborn:,} patients are born on a day such as 1900-01-01: where it is none, leave it blank"
             )
         if placeholders := sum(map(is_placeholder, with_notes)):
             ledger.hints.append(
