@@ -174,8 +174,10 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
     charset = str(header.get_content_charset() or "")
     if not charset and kind == "html" and (declared := _CHARSET.search(content[:4096])):
         charset = declared[1].decode("ascii")
-    charset = charset or unmarked_utf16(content) or "utf-8"
-    charset = next((name for mark, name in _MARKS.items() if content.startswith(mark)), charset)
+        # A page that says so in ASCII is none (WHATWG HTML, "prescanning a byte stream"): .NET writes it above UTF-8.
+        charset = "utf-8" if charset.lower().startswith("utf-16") else charset
+    marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), unmarked_utf16(content))
+    charset = marked or charset or "utf-8"
     charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)
@@ -191,9 +193,11 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
                 break
     if text is None:
         raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)")
-    if not codec.name.startswith("utf"):
-        if is_surely_utf8(content):
-            raise RecordError("an attachment is UTF-8, and its type says another character set")
-        if CONTROLS.search(text):
-            raise RecordError("an attachment has control characters in the character set of its type: it is another")
-    return text.removeprefix("\ufeff")
+    is_wide = codec.name.startswith(("utf-16", "utf-32"))
+    if (is_wide and not marked and _is_utf8_text(content)) or (
+        not codec.name.startswith("utf") and is_surely_utf8(content)
+    ):
+        raise RecordError("an attachment is UTF-8, and its type says another character set")
+    if not codec.name.startswith("utf") and CONTROLS.search(text):
+        raise RecordError("an attachment has control characters in the character set of its type: it is another")
+    return text.removeprefix("\ufeff").rstrip("\0")

@@ -37,6 +37,9 @@ _RTF = rb"{\rtf1 CC: cough}"
         ("\ufeffnaïve".encode("utf-16-be"), "text/plain; charset=utf-8", "naïve"),
         ("naïve".encode("utf-16-le"), "text/plain", "naïve"),
         ("<p>naïve".encode("utf-16-be"), "text/html", "naïve"),
+        *(("naïve".encode("utf-16-be"), f"text/plain; charset={name}", "naïve") for name in ("utf-16", "utf-8", "latin1")),
+        ("<?xml version='1.0' encoding='utf-16'?><html><body>naïve</body></html>".encode(), "text/html", "naïve"),
+        (b"knee\0\0", "text/plain", "knee"),
         (as_rtf(FIRST_TEXT), "text/rtf", FIRST_TEXT),
         # By what it is, not by what it is called.
         *((_RTF, name, "CC: cough") for name in ("text/plain", "text/html", "application/msword", None)),
@@ -61,6 +64,7 @@ def test_a_document_is_read_as_what_it_is(content: bytes, content_type: str | No
         (b"\xff", "text/plain", "is not in the character set of its type"),
         (b"abc", "text/plain; charset=rot13", "a character set that is not known"),
         (b"abc", "text/plain; charset=\r\nx", "a character set that is not known"),
+        ("naïve".encode(), "text/plain; charset=utf-16", "is UTF-8, and its type says another"),
         (b"a", "text/plain; charset=utf-16", "is not in the character set of its type"),
         (b"caf\xe9", "text/plain; charset=us-ascii", "is not in the character set of its type"),
         *(("café 38°".encode(), f"text/plain; charset={name}", "is UTF-8, and its type says another")
