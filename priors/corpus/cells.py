@@ -56,7 +56,7 @@ FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
 ABBREVIATED = re.compile(r"[0-9](?:(?:[.,][0-9]*)?E\+|[.,][0-9]+E)[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 #: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.
-FORMULA_TEXT = re.compile(r'="([^"]*)"')
+FORMULA_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 #: What copying may put around an identifier: a spreadsheet's mark of a text, quotes, the end of a cell.
 _AROUND = "'\"`´‘’“”=,;{}()[]<>"
 #: A number as a spreadsheet shows it with its thousands apart: `1,234`.

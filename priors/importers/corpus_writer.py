@@ -282,6 +282,9 @@ class CorpusWriter:
         self.misread = self.escaped = 0
         #: Notes of a day that programs write for none.
         self.without_day = 0
+        #: Notes of one patient and moment with the text of the note before.
+        self.repeated = 0
+        self._before: tuple[object, ...] = ()
         #: The most characters that a text has, and digests of the texts that have as many.
         self.longest: tuple[int, set[int]] = (0, set())
         #: Where the tables are written.
@@ -355,6 +358,9 @@ class CorpusWriter:
         self.wordless += not is_misread and cells.says_nothing(text)
         self.misread += is_misread
         self.escaped += '\\"' in text
+        now = (patient_id, stamp, text)
+        self.repeated += now == self._before
+        self._before = now
         self.without_day += visit is not None and visit[0].isoformat() in cells.NO_DAYS
         if len(given) >= self.longest[0]:
             others = self.longest[1] if len(given) == self.longest[0] else set()

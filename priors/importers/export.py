@@ -184,6 +184,11 @@ class Export(ABC):
                 f"{len(longest):,} notes have exactly {length:,} characters, none has more: they may be cut off, or be "
                 "pieces of notes in several rows"
             )
+        if writer.repeated:
+            ledger.hints.append(
+                f"{writer.repeated:,} notes have the text of the note before them, of the same patient and moment: a "
+                "join of tables may have given rows twice"
+            )
         if writer.without_day:
             ledger.hints.append(
                 f"{writer.without_day:,} notes are of a day that programs write for none, such as 1900-01-01 or "

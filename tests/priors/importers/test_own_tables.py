@@ -392,6 +392,16 @@ def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
         assert said in refusal_of_own(tmp_path, table, SMALL)
 
 
+def test_a_note_given_twice_is_a_hint(tmp_path: Path) -> None:
+    hints = import_own(tmp_path, "id,note\na,x\na,x\nb,x\nb,y\nb,x\n", SMALL)[0].ledger.hints
+    assert ["1 notes have the text of the note before them" in hint for hint in hints] == [True]
+
+
+def test_names_of_columns_may_be_spelled_otherwise(tmp_path: Path) -> None:
+    _, corpus = import_own(tmp_path, "ｉｄ,note\u0301\na,x\n", SMALL.replace("note", "noté"))
+    assert corpus.latest_note("a").text == "x"
+
+
 def test_a_birth_on_a_day_for_none_is_a_hint(tmp_path: Path) -> None:
     imported, corpus = import_own(tmp_path, "id,note,born\na,x,1900-01-01\nb,y,1950-01-01\n", SMALL + 'dob = "born"\n')
     assert ["1 patients are born on a day such as 1900-01-01" in hint for hint in imported.ledger.hints] == [True]

@@ -226,6 +226,10 @@ def test_the_formula_that_keeps_a_text_is_taken_off_an_identifier(tmp_path: Path
     }
 
 
+def test_the_formula_that_keeps_a_text_is_taken_off_a_note(tmp_path: Path) -> None:
+    assert _texts(tmp_path, HEAD + 'p1,"=""knee """"pops"""" at night"""\n') == {"p1": ['knee "pops" at night']}
+
+
 @pytest.mark.parametrize(("kind", "whole", "lost"), [(pl.Float32, 2**24 - 1, 2**24), (pl.Float16, 2047, 2048)])
 def test_a_short_float_holds_fewer_digits(tmp_path: Path, kind: type[pl.DataType], whole: int, lost: int) -> None:
     path = tmp_path / "a.parquet"
