@@ -197,7 +197,7 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
 def unmarked_utf16(text: bytes) -> str | None:
     """Return the encoding of a text in UTF-16 without its mark: every other byte of its first two letters is zero."""
     zeros = [not byte for byte in text[:4]]
-    return {(False, True) * 2: "utf-16-le", (True, False) * 2: "utf-16-be"}.get(tuple(zeros))
+    return "utf-16-le" if zeros == [False, True] * 2 else "utf-16-be" if zeros == [True, False] * 2 else None
 
 
 def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[bytes]:
