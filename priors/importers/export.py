@@ -154,7 +154,9 @@ class Export(ABC):
         with_notes, train, labels = writer.latest_visit.keys(), self.train, self.labels
         if not writer.notes:
             why = f": {ledger.rejected:,} records were rejected" if ledger.rejected else ""
-            raise BadInputError(f"the export gave no note{why}; nothing was written: check SOURCE", ledger.listed())
+            aside = [f"left aside: {number:,} {what}" for what, number in ledger.left_aside.items()]
+            said = f"the export gave no note{why}; nothing was written: check SOURCE"
+            raise BadInputError(said, [*ledger.listed(), *aside])
         ledger.hints += [f"{number:,} {what}" for number, what in _to_look_at(writer) if number]
         if train is not None:
             _require_alike(train, with_notes)

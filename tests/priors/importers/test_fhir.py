@@ -465,6 +465,12 @@ def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
     assert any("1 notes are of a day that programs write for none" in hint for hint in imported.ledger.hints)
 
 
+def test_an_export_without_notes_says_what_it_holds_in_their_place(tmp_path: Path) -> None:
+    source = _write_bundle(tmp_path / "b" / "b.json", [{"resource": {"resourceType": "Composition", "id": "c"}}])
+    refused = refusal_of("fhir", source, tmp_path / "corpus")
+    assert "left aside: 1 Compositions: the text of their sections is not read" in refused
+
+
 def test_a_binary_may_hold_its_content_as_before_r4(tmp_path: Path) -> None:
     binary = {"resourceType": "Binary", "id": "b", "contentType": "text/plain", "content": as_base64(_TEXT)}
     source = _write(tmp_path / "bulk", _document("d1", {"contentType": "text/plain", "url": "Binary/b"}), binary)
