@@ -80,7 +80,7 @@ _ATTACHMENTS = ("content.attachment", "presentedForm")
 _VISITS = ("context.encounter", "context", "encounter")
 _STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")
 _MADE = ("period.start", "date", "indexed", "created", "issued")
-_AUTHORS = ("author", "performer")
+_AUTHORS = ("author", "performer", "performer.actor")
 _MEANING = ("type", "code")
 
 

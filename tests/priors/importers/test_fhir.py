@@ -471,10 +471,13 @@ def test_an_export_without_notes_says_what_it_holds_in_their_place(tmp_path: Pat
     assert "left aside: 1 Compositions: the text of their sections is not read" in refused
 
 
-def test_a_binary_may_hold_its_content_as_before_r4(tmp_path: Path) -> None:
+def test_content_and_performers_stand_where_they_stood_before_r4(tmp_path: Path) -> None:
     binary = {"resourceType": "Binary", "id": "b", "contentType": "text/plain", "content": as_base64(_TEXT)}
-    source = _write(tmp_path / "bulk", _document("d1", {"contentType": "text/plain", "url": "Binary/b"}), binary)
-    assert _import(tmp_path, source)[0] == [_TEXT]
+    form = {"contentType": "text/plain", "url": "Binary/b"}
+    report = {"resourceType": "DiagnosticReport", "id": "r", "subject": {"reference": "Patient/p1"}}
+    report |= {"presentedForm": [form], "performer": [{"actor": {"display": "Dr. Quist"}}]}
+    assert _import(tmp_path, _write(tmp_path / "bulk", report, binary))[0] == [_TEXT]
+    assert read_corpus(tmp_path / "corpus").latest_note("p1").provider == "Dr. Quist"
 
 
 def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
