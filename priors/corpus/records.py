@@ -228,6 +228,8 @@ def _wrong_row(
         return Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)")
     if len(cells) == header.width:
         return None
+    if len(cells) == header.width + 1 and not cells[-1]:
+        return Fault("ends in a delimiter, as the header does not: end the header in one, too, or no row")
     if len(cells) == 1 and _COUNT_OF_ROWS.fullmatch(cells[0].strip()):
         return Fault("is the count of rows that a database's tool writes at the end; leave it out")
     what = (

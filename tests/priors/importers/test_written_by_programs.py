@@ -69,6 +69,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "the count of a tool": ("", b"MRN,Note\np1,x\np2,y\n\n(2 rows affected)\n", "1 record cannot be used"),
     "the count, named": ("", b"MRN|Note\np1|x\n12 rows selected.\n", "row 2: is the count of rows that a database"),
     "a line above the header": ("", b"Notes of 2024\nMRN,Note\np1,x\n", "the first line was read as the header"),
+    "a delimiter at the end of a row": ("", b"MRN|Note\np1|x|\n", "row 1: ends in a delimiter, as the header does not"),
     "names in other letters": ("", b"MRN,Note\np1,x\nmrn,NOTE\np2,y\n", "row 2: repeats the header"),
     "columns in another order": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfNote,MRN\ny,p2\n", "row 2: repeats the header"),
     "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
