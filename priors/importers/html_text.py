@@ -199,10 +199,10 @@ def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
     if display in ("inline", "contents"):
         return False  # the rest is of boxes
     overflow = {word for name, value in style.items() if name.startswith("overflow") for word in value.split()}
-    # A cell of a table is at least as high as its text.
-    is_low = not display.startswith("table") and hides("height", "max-height")
+    # A cell of a table is at least as high and wide as its text.
+    is_small = not display.startswith("table") and hides("height", "max-height", "width")
     return hides("text-indent", "transform", "scale", "content-visibility") or (
-        is_low and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
+        is_small and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
     )
 
 

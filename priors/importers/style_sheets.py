@@ -59,7 +59,7 @@ _CUT: Final = re.compile(
 #: By property: the values that hide text, where the property is one of the element that has it.
 HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys(("opacity", "font-size"), _NOTHING),
-    **dict.fromkeys(("height", "max-height"), _A_DOT),
+    **dict.fromkeys(("height", "max-height", "width"), _A_DOT),
     **dict.fromkeys(("left", "top", "text-indent"), _FAR_AWAY),
     **dict.fromkeys(("clip", "clip-path"), _CUT),
     "transform": re.compile(r".*(?:scale[xy]?\((?:[^)]*,)?\s*0\s*[,)]|translate(?:[xy]|3d)?\([^)]*-[0-9]{4,}).*"),
@@ -67,7 +67,7 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     "content-visibility": re.compile("hidden"),
 }
 #: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
-_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "width", "overflow", "overflow-x", "overflow-y")
+_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "overflow", "overflow-x", "overflow-y")
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: Text that a sheet writes before or after an element: none, or a plain one.
