@@ -200,7 +200,8 @@ def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
         return False  # the rest is of boxes
     overflow = {word for name, value in style.items() if name.startswith("overflow") for word in value.split()}
     # A cell of a table is at least as high and wide as its text.
-    is_small = not display.startswith("table") and hides("height", "max-height", "width")
+    is_thin = hides("width") and "min-width" not in style
+    is_small = not display.startswith("table") and (is_thin or hides("height", "max-height"))
     return hides("text-indent", "transform", "scale", "content-visibility") or (
         is_small and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
     )
