@@ -18,22 +18,12 @@ if TYPE_CHECKING:
 #: Properties by element.
 Styles = Mapping["HtmlElement", Mapping[str, str]]
 
+_OVERFLOW: Final = ("overflow", "overflow-y", "overflow-x")
 _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
         *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "bottom"),
-        *(
-            "top",
-            "left",
-            "text-indent",
-            "width",
-            "min-width",
-            "height",
-            "max-height",
-            "overflow",
-            "overflow-y",
-            "overflow-x",
-        ),
+        *("top", "left", "text-indent", "width", "min-width", "height", "max-height", *_OVERFLOW),
         *("clip", "clip-path", "content-visibility", "transform", "scale"),
     )
 )
@@ -78,15 +68,7 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     "content-visibility": re.compile("hidden"),
 }
 #: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
-_FREE: Final = (
-    *(HIDES.keys() - {"opacity"}),
-    "font-family",
-    "bottom",
-    "min-width",
-    "overflow",
-    "overflow-x",
-    "overflow-y",
-)
+_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "min-width", *_OVERFLOW)
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: Text that a sheet writes before or after an element: none, or a plain one.
