@@ -36,10 +36,11 @@ INLINE_TAG: Final = re.compile(
 _ENTITY = re.compile(
     r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"
 )
-#: Escapes of HL7 version 2 (chapter 2.7), as group 1: line breaks, the separators, and highlighting. Or else a path of
+#: Escapes of HL7 version 2 (chapter 2.7), as group 1: breaks and indents, separators, highlighting, bytes. Or a path of
 #: Windows, whose folders are no escapes: `D:\S\note`.
 HL7_ESCAPES: Final = re.compile(
-    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
+    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.(?:br|ce|fi|nf|(?:s[pk]|in|ti)[+ -]?\d{0,3})|[FSTREHN]"
+    r"|X0D\\?\\?X?0A|X(?:[0-9A-F]{2})+)\\"
 )
 HL7_FORM: Final = r"HL7 escapes (\.br\)"
 #: No note, but what a note is packed in (group 1): letters without a blank between them, with padding or without (RFC
@@ -63,6 +64,21 @@ def _has_all_letters(packed: str) -> bool:
 _ENCODED = {
     "quoted-printable": re.compile(r"=(?:3D|0D=0A|C[23]=[89AB][0-9A-F]|E2=80=)|=\r?\n"),
     "percent-encoded": re.compile(r"%(?:20|0A|0D|3A|2C|C[23]%|E2%)"),
+    r"escapes of a program (\u00e9, _x000D_)": re.compile(
+        r"\\u[0-9a-fA-F]{4}(?![0-9a-fA-F])|\\x[89a-f][0-9a-f]|_x00[01][0-9A-F]_"
+    ),
+}
+#: What a text is as a whole, by the name that a message gives it.
+_WHOLE: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.DOTALL)
+    for name, pattern in {
+        "XML": r"<!\[CDATA\[|<([\w.:-]+)(?:\s[^<>]*)?>.*</\1\s*>",
+        "JSON": r'(?:\{\s*"|\[\s*\{\s*").*[\]}]',
+        "bytes as Python writes them": r"b(['\"]).*\1",
+        "hexadecimal": r"(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[-\s]*){20,}",
+        "an HL7 message": r"(?:MSH|FHS|BHS)\|\^~.*",
+        "a MIME message": r"(?:MIME-Version|Content-(?:Type|Transfer-Encoding)): ?\S.*",
+    }.items()
 }
 _RTF_WORDS = re.compile(r"\\(?:par|pard|plain|tab|cf\d+|fs\d+|b0|ulnone)\b")
 
@@ -71,7 +87,7 @@ def form_of(text: str) -> str | None:
     r"""Return what a text is that is not plain, or of what it holds signs; None where it is plain.
 
     `RTF`, `pieces of RTF`, `HTML` (blocks of text), `XML`, `base64`, `quoted-printable`, `percent-encoded`,
-    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`).
+    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`), and others that nothing here reads.
     """
     begin = text.lstrip("\ufeff \t\r\n")
     if begin.startswith("{\\rtf"):
@@ -91,7 +107,9 @@ def form_of(text: str) -> str | None:
         return HL7_FORM
     if BREAK.search(text):
         return "<br>"
-    return "HTML signs" if INLINE_TAG.search(text) or _ENTITY.search(text) else None
+    if INLINE_TAG.search(text) or _ENTITY.search(text):
+        return "HTML signs"
+    return next((name for name, whole in _WHOLE.items() if whole.fullmatch(begin.rstrip())), None)
 
 
 #: Unicode's space separators (Zs) besides U+0020: the no-break space of web forms, figure, thin and narrow spaces.
@@ -164,6 +182,8 @@ _INVISIBLE = re.compile(
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: Letters, digits and marks of the width of an ideograph; what they show stands 0xFEE0 before them.
 _FULL_WIDTH = re.compile("[\uff01-\uff5e]")
+#: As some editors write a colon: the sign of a ratio, a letter that looks like one, a small one.
+_COLONS = re.compile("[\u2236\ua789\ufe55]")
 _UNUSUAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xad\u034f\u0600-\uffff\U000e0000-\U000e0fff]")
 
 
@@ -180,7 +200,7 @@ def show(text: str) -> ShownText:
     if _UNUSUAL.search(text) is None:
         return ShownText(text, None)
     shown = _FULL_WIDTH.sub(lambda char: chr(ord(char[0]) - 0xFEE0), plain_blanks(_BREAKS.sub("\n", text)))
-    shown = shown.replace("\u2236", ":")  # the sign of a ratio, as some editors write a colon
+    shown = _COLONS.sub(":", shown)
     if _INVISIBLE.search(shown) is None:
         return ShownText(shown, None)
     offsets = [at for at, char in enumerate(shown) if _INVISIBLE.match(char) is None]
@@ -207,18 +227,25 @@ HOW_TO_BREAK = (
 #: breaks.
 _LONGEST_LINE = 200
 _MANY_BREAKS = 3
+#: What stands before each line of a text that was quoted or numbered; and of how many lines, at least.
+_BEFORE_LINES = re.compile(r"^[ \t]*(?:>|\||\d{1,4}[:.)|]?(?=\s))[^\n]*", re.MULTILINE)
+_MOST_LINES = 0.9
 
 
 def unbroken_form(text: str) -> str | None:
-    """Return in what form a note has its line breaks, where a reader of lines finds none; None where it has lines.
+    """Return in what form a note has its lines, where no reader finds their beginnings; None where there are lines.
 
-    "HL7 escapes", "a literal \\n", "character references", or "no line breaks".
+    "line breaks written as a literal \\n", "no line breaks", or "signs or numbers before its lines".
     """
     for name, written in _WRITTEN_BREAKS.items():
         if len(written.findall(text)) >= max(_MANY_BREAKS, text.count("\n")):
             return f"line breaks written as {name}"
     shown = show(text).text.strip()
-    return "no line breaks" if len(shown) > _LONGEST_LINE and "\n" not in shown else None
+    if len(shown) > _LONGEST_LINE and "\n" not in shown:
+        return "no line breaks"
+    lines = sum(bool(line.strip()) for line in shown.splitlines())
+    is_marked = lines > _MANY_BREAKS and len(_BEFORE_LINES.findall(shown)) > _MOST_LINES * lines
+    return "signs or numbers before its lines" if is_marked else None
 
 
 class Span(NamedTuple):

@@ -275,15 +275,20 @@ def find_misfits(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> tup
     for name in {known.layout: None for known in sources if known.layout != NO_LAYOUT}:
         patients = [known for known in sources if known.layout == name]
         patients = patients[:: -(-len(patients) // _MOST_NOTES)]
-        found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
+        found += _denied(rules.get(name, profile.layouts[-1]), patients, profile.date_formats)
+        found += _not_plain(patients)
     return places, found
 
 
-def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+def _denied(layout: Layout, patients: Sequence[PatientFacts], formats: Sequence[str]) -> Iterator[Finding]:
     """Yield the facts that the layout says do not stand in its notes, and that most hold, or most have a label for."""
     denied = layout.fields.keys() - placed_sources(layout).keys()
-    # What the learner finds in the notes without the tables.
-    notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients] if denied else []
+    # What the learner finds in the notes without the tables, but for the birth: its date is not the visit's.
+    notes = []
+    for known in patients if denied else ():
+        of_table = known.values[Fact.DOB] if Fact.DOB in known.from_table else ""
+        born = read_date(of_table, formats)
+        notes.append(LearningSample(show(normalize_newlines(known.note)).text, {Fact.DOB: born} if born else {}))
     name, learned = patients[0].layout, propose_profile(notes) if denied else None
     if learned is None:
         return

@@ -237,14 +237,15 @@ def _count_tier(tier: str, patients: Sequence[Sequence[Prior]]) -> PromptCount:
     for of, texts in zip(patients, said, strict=True):
         made = [prior for prior in of if not prior.excluded]
         if not made:
-            arms[of[0].arm].update(missed=any(prior.unbroken is False for prior in of))
+            arms[of[0].arm].update(missed=int(any(prior.unbroken is False for prior in of)))
             count.excluded[min(prior.reason or "" for prior in of)] += 1
             continue
         arms[made[0].arm].update(
             made=1,
-            fitting=all(prior.unbroken is True for prior in made),
-            own=all(holders[text] == 1 for text in texts),
-            earlier=any(prior.earlier_note for prior in made),
+            # As numbers: the first of a count is kept as it comes.
+            fitting=int(all(prior.unbroken is True for prior in made)),
+            own=int(all(holders[text] == 1 for text in texts)),
+            earlier=int(any(prior.earlier_note for prior in made)),
         )
         count.also_shows.update({shown for prior in made for shown in prior.also_shows})
         count.runs_on.update({header for prior in made for header in prior.runs_on})

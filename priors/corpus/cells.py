@@ -19,8 +19,8 @@ from clinaudit.priors.corpus.records import is_encodable
 
 #: Of two ids that `look` holds for one.
 ALIKE = (
-    "differs from another by case, zeros in front, .0, quotes, blanks or signs that look alike; write one patient's id "
-    "alike"
+    "differs from another by case, zeros in front, .0, quotes, blanks, commas or signs that look alike; write one "
+    "patient's id alike"
 )
 SHORTENED = (
     "is a long number as a spreadsheet or data frame shortens it; format the column as text (or as whole numbers) and "
@@ -36,10 +36,14 @@ NOTHING_WRITTEN = NOTHING | {"None"}
 NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
 #: The same in a text, in letters of either case and without brackets and points.
 _SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {
-    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n", "", "-", "--")
+    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n")
 }
+#: Days that programs write for none: .NET, SQL Server, MUMPS, spreadsheets, Unix, and those without an end.
+NO_DAYS = frozenset(
+    ("0001-01-01", "1753-01-01", "1840-12-31", "1899-12-30", "1899-12-31", "1900-01-01", "1970-01-01", "9999-12-31")
+)
 #: What else may stand for a patient without a number.
-_PLACEHOLDERS = _SAYS_NOTHING | {"0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
+_PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
 #: What UTF-8 looks like that was read as cp1252, as a console or a Mac reads it; cp1252 that was read as latin-1; codes
 #: of a font of signs; and what could not be read at all.
 _SIGN = re.compile("[ÂÃâ├┬ÔΓ√¬‚\x91-\x94\x96\ufffd\uf020-\uf0ff]")
@@ -50,11 +54,13 @@ _MISREAD = re.compile(
 #: The error of a formula, as a spreadsheet writes it to a text; `####` is a number in a narrow column.
 FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
-ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
+ABBREVIATED = re.compile(r"[0-9](?:(?:[.,][0-9]*)?E\+|[.,][0-9]+E)[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 #: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.
-FORMULA_TEXT = re.compile(r'="([^"]*)"')
+FORMULA_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 #: What copying may put around an identifier: a spreadsheet's mark of a text, quotes, the end of a cell.
-_AROUND = "'\"`´‘’“”=,;"
+_AROUND = "'\"`´‘’“”=,;{}()[]<>"
+#: A number as a spreadsheet shows it with its thousands apart: `1,234`.
+_IN_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[ ,'’][0-9]{3})+")
 _NUMBER_WRITTEN = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
@@ -180,14 +186,18 @@ def look(identifier: str) -> str:
             for char in alike
         )
     bare = " ".join(bare.strip(_AROUND).casefold().split())
+    if _IN_THOUSANDS.fullmatch(bare):
+        return re.sub(r"\D", "", bare)
     number = _NUMBER_WRITTEN.fullmatch(bare)
     return number[1] if number else bare
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is a program's word for nothing alone: `NULL`, `[null]`, `n.a.`."""
+    """Whether a text is a program's word for nothing alone, or has no letter and no figure: `NULL`, `[null]`, `--`."""
     word = text.strip() if len(text) < 20 else ""
-    return bool(word) and word.casefold().strip("<>()[]{}.") in _SAYS_NOTHING
+    return bool(word) and (
+        word.casefold().strip("<>()[]{}.") in _SAYS_NOTHING or not any(char.isalnum() for char in word)
+    )
 
 
 def is_placeholder(identifier: str) -> bool:

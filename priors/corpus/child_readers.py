@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
@@ -54,7 +55,7 @@ def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Ite
     """Yield (row, values by column) for each row of a Parquet file, or of a sheet where it holds anything.
 
     Rows of a sheet count as Excel has them; the first that holds anything is the header. A value of Parquet that JSON
-    cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either. Raises `BadInputError` on a file
+    cannot say (bytes, a list) comes as an empty mapping: no column may hold either. Raises `BadInputError` on a file
     that cannot be read to its end, a sheet that is not there, and a column that is missing or stands twice.
 
     The child prints lines of JSON. The first names all columns of the file (`{"names": [...]}`), or says what is wrong
@@ -111,8 +112,14 @@ def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Ite
 
 
 def _write_line(value: object, out: IO[bytes]) -> None:
-    """Print a line of JSON; a value that JSON does not have is an empty mapping."""
-    out.write(json.dumps(value, ensure_ascii=False, default=lambda _: {}).encode("utf-8", "surrogatepass") + b"\n")
+    out.write(json.dumps(value, ensure_ascii=False, default=_said_in_json).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _said_in_json(value: object) -> object:
+    """Return what JSON has for a value, else an empty mapping; databases write whole numbers as decimals."""
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    return {}
 
 
 def _write_parquet(path: Path, columns: Sequence[str], out: IO[bytes]) -> None:

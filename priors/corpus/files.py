@@ -5,6 +5,7 @@ result is lines, or a `BadInputError` in fixed words: the messages of decompress
 since they quote content.
 """
 
+import codecs
 import errno
 import hashlib
 import io
@@ -57,6 +58,7 @@ _DECOMPRESSORS: Final[dict[Compression, Callable[[], Any]]] = {
 }
 #: Bytes that are read at a time; of a compressed file fewer, since one byte of zstd can hold 30,000.
 _BLOCK_BYTES, _PACKED_BYTES = 1 << 18, 1 << 12
+_UTF16 = "is UTF-16; save it as UTF-8"
 #: How files of other formats begin, whatever their name says.
 _OTHER_FORMATS = (
     (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
@@ -64,8 +66,7 @@ _OTHER_FORMATS = (
     (b"\x1f\x8b", "is gz data; let its name end in .gz"),
     (b"\x28\xb5\x2f\xfd", "is zst data; let its name end in .zst"),
     (b"PAR1", "is a Parquet file; let its name end in .parquet"),
-    (b"\xff\xfe", "is UTF-16; save it as UTF-8"),
-    (b"\xfe\xff", "is UTF-16; save it as UTF-8"),
+    *((mark, _UTF16) for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
@@ -193,6 +194,12 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     return chain.from_iterable(map(io.BytesIO, whole_lines(iter_bytes(file, at=at))))
 
 
+def unmarked_utf16(text: bytes) -> str | None:
+    """Return the encoding of a text in UTF-16 without its mark: every other byte of its first two letters is zero."""
+    zeros = [not byte for byte in text[:4]]
+    return "utf-16-le" if zeros == [False, True] * 2 else "utf-16-be" if zeros == [True, False] * 2 else None
+
+
 def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[bytes]:
     """Yield some whole lines of a text at a time, without a byte-order mark; `end` ends a line.
 
@@ -205,6 +212,8 @@ def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[byte
             for begin, what in _OTHER_FORMATS:
                 if block.startswith(begin):
                     raise BadInputError(what)
+            if unmarked_utf16(block):
+                raise BadInputError(_UTF16)
             block = block.removeprefix(b"\xef\xbb\xbf")
             first = False
         last = block.rfind(end) + 1

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from unicodedata import normalize
 
 from clinaudit.errors import BadInputError
 
@@ -38,8 +39,8 @@ class Fault:
 
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """Return the letters and digits of a name, in lower case; of a name without any the name itself."""
-    return "".join(char for char in name.casefold() if char.isalnum()) or name.strip()
+    """Return the letters and digits of a name in lower case and one spelling; of one without any the name itself."""
+    return "".join(filter(str.isalnum, normalize("NFKC", name).casefold())) or name.strip()
 
 
 class Header:

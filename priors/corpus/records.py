@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from typing import Any, Literal
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.child_readers import iter_rows_of_child
 from clinaudit.priors.corpus.files import DataFile, iter_bytes, iter_lines, whole_lines
-from clinaudit.priors.corpus.header import DOUBLED, Fault, Header
+from clinaudit.priors.corpus.header import DOUBLED, Fault, Header, fold
 
 #: Rows named of those that share a problem.
 _ROWS_NAMED = 5
@@ -92,6 +92,9 @@ def is_surely_utf8(content: bytes) -> bool:
 
 
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
+_COUNT_OF_ROWS = re.compile(
+    r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
+)
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
@@ -165,7 +168,8 @@ def _csv_rows(
             yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if end == "\r" else end)
 
     lines = chain.from_iterable(decoded())
-    first = next(lines, "").removeprefix("\ufeff")
+    # SQL*Plus begins with a blank line.
+    first = next((line for line in lines if line.strip("\ufeff \r\n")), "").removeprefix("\ufeff")
     if header.declare(first, layout.delimiter):
         first = next(lines, "")
     elif layout.delimiter is not None:
@@ -179,14 +183,17 @@ def _csv_rows(
         names = _next_cells(cells_of_rows) or []
         header.require_a_column(names)
         remedy = "; if it is not, set `delimiter` in the column map" if layout.has_map else ""
-        columns = header.take(names, f" (the header was read as separated by {header.separated_by}{remedy})")
+        columns = header.take(
+            names, f" (the first line was read as the header, separated by {header.separated_by}{remedy})"
+        )
         header.width = len(columns)
         places = {name: place for place, name in enumerate(columns) if name is not None}
+        lowered = {name.lower() for name in names}
         while (cells := _next_cells(cells_of_rows)) is not None:
             row += 1
             if not cells:
                 continue  # a blank line holds no record
-            wrong = _wrong_row(cells, names, row, header, has_backslash=has_backslash)
+            wrong = _wrong_row(cells, lowered, row, header, has_backslash=has_backslash)
             if wrong is not None:
                 yield row, wrong
                 continue
@@ -211,20 +218,25 @@ def _ends_in_returns(head: bytes) -> bool:
 
 
 def _wrong_row(
-    cells: Sequence[str], names: Sequence[str], row: int, header: Header, *, has_backslash: bool
+    cells: Sequence[str], lowered: Collection[str], row: int, header: Header, *, has_backslash: bool
 ) -> Fault | None:
     """Return what is wrong with a row of a CSV file as a whole, None where nothing is."""
-    if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
+    # In another order the cells after it would be of other columns.
+    if cells[-1][:100].lower() in lowered and set(map(fold, cells)) == set(map(fold, lowered)):
         return Fault("repeats the header: files were put together; leave one header")
     if row == 1 and all(cell and not cell.strip("- ") for cell in cells):
         return Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)")
-    if len(cells) == len(names):
+    if len(cells) == header.width:
         return None
+    if len(cells) == header.width + 1 and not cells[-1]:
+        return Fault("ends in a delimiter, as the header does not: end the header in one, too, or no row")
+    if len(cells) == 1 and _COUNT_OF_ROWS.fullmatch(cells[0].strip()):
+        return Fault("is the count of rows that a database's tool writes at the end; leave it out")
     what = (
-        f"has not as many fields as the header, which has {len(names)}, separated by {header.separated_by}; a cell "
+        f"has not as many fields as the header, which has {header.width}, separated by {header.separated_by}; a cell "
         "that holds a delimiter (as in 1,5) must stand in quotes"
     )
-    return Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what, is_short=len(cells) < len(names))
+    return Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what, is_short=len(cells) < header.width)
 
 
 def _misread(cell: str, encoding: str, layout: Layout, may_mislead: bool) -> str | None:

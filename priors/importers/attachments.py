@@ -10,6 +10,7 @@ from contextlib import suppress
 from email.message import Message
 from typing import Final, Literal
 
+from clinaudit.priors.corpus.files import unmarked_utf16
 from clinaudit.priors.corpus.records import CONTROLS, is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.html_text import text_of_html
@@ -53,7 +54,6 @@ _NAMES: Final = {
 #: From so many letters on base64 may lack its padding; below, words look like it.
 _FEWEST_LETTERS: Final = 40
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
-#: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
 
 
@@ -145,11 +145,27 @@ def plain_text_of(text: str) -> str:
     if form == "HTML":
         return text_of_html(text if BLOCK_TAG.search(text) else f"<div style='white-space:pre-wrap'>{text}</div>")
     if form == HL7_FORM:
-        return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n") if escape[1] else escape[0], text)
+        return HL7_ESCAPES.sub(lambda escape: _shown_by_hl7(escape[1]) if escape[1] else escape[0], text)
     if form in ("<br>", "HTML signs"):
         lines = BREAK.sub("\n", _SUPERSCRIPT.sub(lambda above: raised(html.unescape(above[1])), text))
         return html.unescape(INLINE_TAG.sub("", lines)).replace("\xa0", " ")
     return text
+
+
+def _shown_by_hl7(escape: str) -> str:
+    if escape in _HL7_SIGNS:
+        return _HL7_SIGNS[escape]
+    number = int("".join(filter(str.isdigit, escape)) or 1) if escape.startswith(".s") else 1
+    match escape[:3]:
+        case ".in" | ".ti" | ".fi" | ".nf":
+            return ""
+        case ".sk":
+            return " " * number
+        case ".br" | ".ce" | ".sp":
+            return "\n" * number
+    code = bytes.fromhex(re.sub(r"[X\\]", "", escape))
+    text = code.decode("utf-8" if is_surely_utf8(code) else "latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
@@ -158,7 +174,10 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
     charset = str(header.get_content_charset() or "")
     if not charset and kind == "html" and (declared := _CHARSET.search(content[:4096])):
         charset = declared[1].decode("ascii")
-    charset = next((name for mark, name in _MARKS.items() if content.startswith(mark)), charset or "utf-8")
+        # A page that says so in ASCII is none (WHATWG HTML, "prescanning a byte stream"): .NET writes it above UTF-8.
+        charset = "utf-8" if charset.lower().startswith("utf-16") else charset
+    marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), unmarked_utf16(content))
+    charset = marked or charset or "utf-8"
     charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)
@@ -174,9 +193,11 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
                 break
     if text is None:
         raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)")
-    if not codec.name.startswith("utf"):
-        if is_surely_utf8(content):
-            raise RecordError("an attachment is UTF-8, and its type says another character set")
-        if CONTROLS.search(text):
-            raise RecordError("an attachment has control characters in the character set of its type: it is another")
-    return text.removeprefix("\ufeff")
+    is_wide = codec.name.startswith(("utf-16", "utf-32"))
+    if (is_wide and not marked and _is_utf8_text(content)) or (
+        not codec.name.startswith("utf") and is_surely_utf8(content)
+    ):
+        raise RecordError("an attachment is UTF-8, and its type says another character set")
+    if not codec.name.startswith("utf") and CONTROLS.search(text):
+        raise RecordError("an attachment has control characters in the character set of its type: it is another")
+    return text.removeprefix("\ufeff").rstrip("\0")

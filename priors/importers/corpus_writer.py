@@ -280,6 +280,13 @@ class CorpusWriter:
         self.wordless = 0
         #: Notes that were read by a wrong encoding before they were written, and those with quotes as \\".
         self.misread = self.escaped = 0
+        #: Notes of a day that programs write for none.
+        self.without_day = 0
+        #: Notes of one patient and moment with the text of the note before.
+        self.repeated = 0
+        self._before: tuple[object, ...] = ()
+        #: The most characters that a text has, and digests of the texts that have as many.
+        self.longest: tuple[int, set[int]] = (0, set())
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
@@ -347,9 +354,17 @@ class CorpusWriter:
                 raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
         self._note_ids.add(note_id)
         self.notes += 1
-        self.wordless += cells.says_nothing(text)
-        self.misread += cells.is_misread(text)
+        is_misread = cells.is_misread(text)
+        self.wordless += not is_misread and cells.says_nothing(text)
+        self.misread += is_misread
         self.escaped += '\\"' in text
+        now = (patient_id, stamp, text)
+        self.repeated += now == self._before
+        self._before = now
+        self.without_day += visit is not None and visit[0].isoformat() in cells.NO_DAYS
+        if len(given) >= self.longest[0]:
+            others = self.longest[1] if len(given) == self.longest[0] else set()
+            self.longest = len(given), others | {hash(given)}
         days = (self.latest_visit.get(patient_id), None if visit is None else visit[0])
         self.latest_visit[patient_id] = max(filter(None, days), default=None)
         self._notes_file.write(_csv_line(map(row.get, _NOTE_COLUMNS)))

@@ -8,13 +8,13 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, is_placeholder, look, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, NO_DAYS, SHORTENED, is_placeholder, look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
@@ -26,6 +26,9 @@ from clinaudit.templates.text_file import read_text_file
 _LEDGER_NAME = "import.json"
 #: Where the first cell of a line ends that is a row of a table.
 _CELL_ENDS = re.compile(r"[,;|\t]")
+#: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
+_FEWEST_CUT = 3
+_LEAST_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,28 +154,10 @@ class Export(ABC):
         with_notes, train, labels = writer.latest_visit.keys(), self.train, self.labels
         if not writer.notes:
             why = f": {ledger.rejected:,} records were rejected" if ledger.rejected else ""
-            raise BadInputError(f"the export gave no note{why}; nothing was written: check SOURCE", ledger.listed())
-        if writer.wordless:
-            ledger.hints.append(
-                f"{writer.wordless:,} notes are a word such as N/A, nil or none alone; where it stands for no text, "
-                "say so with --blank WORD"
-            )
-        if writer.misread:
-            ledger.hints.append(
-                f"{writer.misread:,} notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding "
-                "or font in which they were read before; they come as they are: export them anew, unless the model was "
-                "trained on them so"
-            )
-        if writer.escaped:
-            ledger.hints.append(
-                f"{writer.escaped:,} notes hold quotes with a backslash before them, as a program writes cells without "
-                "quotes; they come as they are: export them anew, unless the model was trained on them so"
-            )
-        if placeholders := sum(map(is_placeholder, with_notes)):
-            ledger.hints.append(
-                f"{placeholders:,} patients have a word such as none, unknown, -- or 0 as their id: where it stands "
-                "for no patient, say so with --blank WORD, or several patients are one"
-            )
+            aside = [f"left aside: {number:,} {what}" for what, number in ledger.left_aside.items()]
+            said = f"the export gave no note{why}; nothing was written: check SOURCE"
+            raise BadInputError(said, [*ledger.listed(), *aside])
+        ledger.hints += [f"{number:,} {what}" for number, what in _to_look_at(writer) if number]
         if train is not None:
             _require_alike(train, with_notes)
         if train is not None and train.isdisjoint(with_notes):
@@ -206,6 +191,58 @@ class Export(ABC):
             unreadable=labels.unreadable(with_notes) if self.has_codes else 0,
             ledger=ledger,
         )
+
+
+def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
+    """Yield how many notes or patients may be read otherwise than they were meant, none too, and what they are."""
+    as_they_come = "they come as they are: export them anew, unless the model was trained on them so"
+    length, longest = writer.longest
+    near = range(length - 1, length + 2)
+    is_limit = length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
+    patients = writer.latest_visit.keys()
+    with_blanks = sum(" " in patient_id for patient_id in patients)
+    yield (
+        writer.wordless,
+        "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD",
+    )
+    yield (
+        writer.misread,
+        "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were "
+        f"read before; {as_they_come}",
+    )
+    yield (
+        writer.escaped,
+        f"notes hold quotes with a backslash before them, as a program writes cells without quotes; {as_they_come}",
+    )
+    yield (
+        len(longest) if is_limit and len(longest) >= _FEWEST_CUT else 0,
+        f"notes have exactly {length:,} characters, none has more: they may be cut off, or be pieces of notes in "
+        "several rows",
+    )
+    yield (
+        writer.repeated,
+        "notes have the text of the note before them, of the same patient and moment: a join of tables may have given "
+        "rows twice",
+    )
+    yield (
+        writer.without_day,
+        "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is none, leave it "
+        "blank in the export, or another note counts as the latest",
+    )
+    yield (
+        sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in patients),
+        "patients are born on a day such as 1900-01-01: where it is none, leave it blank",
+    )
+    yield (
+        sum(map(is_placeholder, patients)),
+        "patients have a word such as none, unknown, -- or 0 as their id: where it stands for no patient, say so with "
+        "--blank WORD, or several patients are one",
+    )
+    yield (
+        with_blanks if 2 * with_blanks < len(patients) else 0,
+        "patients have blanks within their id, as most have not: such a row may be no record, or the rest of a text "
+        "that a line break without quotes cut",
+    )
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from clinaudit.priors.corpus.cells import NOTHING_WRITTEN, parse_date
+from clinaudit.priors.corpus.cells import NO_DAYS, NOTHING_WRITTEN, parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers import attachments as attached
@@ -80,7 +80,7 @@ _ATTACHMENTS = ("content.attachment", "presentedForm")
 _VISITS = ("context.encounter", "context", "encounter")
 _STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")
 _MADE = ("period.start", "date", "indexed", "created", "issued")
-_AUTHORS = ("author", "performer")
+_AUTHORS = ("author", "performer", "performer.actor")
 _MEANING = ("type", "code")
 
 
@@ -107,6 +107,8 @@ class FhirExport(Export):
         self._current: set[tuple[str | None, ...]] = set()
         #: By patient: conditions that were used, which may stand before the patient's notes.
         self._conditions: Counter[str] = Counter()
+        #: Patients, and what their records name as another record of the same person.
+        self._links: list[tuple[str, str]] = []
 
     def _find(self) -> dict[str, DataFile]:
         return {file.name: file for file in resources.find_fhir(self.request.source)}
@@ -135,6 +137,9 @@ class FhirExport(Export):
                             whose = self._index.patients.get(subject, somebody)
                         ledger.seen(found.kind)
                         ledger.take(found.kind, [found.place], found, self._read_pointing, [whose])
+        pairs = {frozenset((key, self._index.key(other) or "")) for key, other in self._links}
+        if linked := sum(len(pair) > 1 and pair <= self._index.patients.keys() for pair in pairs):
+            ledger.left_aside["links between records of one person: each is a patient here"] += linked
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
         ledger.left_aside.update(resources.files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
@@ -161,6 +166,8 @@ class FhirExport(Export):
         table = kind if kind in _POINTED_AT or kind == "OperationOutcome" else _OTHER
         ledger.seen(table)
         ledger.take(table, [found.place], found, self._read_pointed_at if kind in _POINTED_AT else lambda _: False)
+        if kind == "Composition":
+            ledger.left_aside["Compositions: the text of their sections is not read"] += 1
         if kind == "OperationOutcome":
             ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
         return kind
@@ -254,7 +261,8 @@ class FhirExport(Export):
             raise RecordError("Patient.gender is not as FHIR R4 defines it")
         marital, order = elements(patient, "maritalStatus"), {"official": 0, "usual": 1, None: 2}
         names = [one for one in elements(patient, "name") if text_at(one, "use") in order and _words_of_name(one)]
-        name = min(names, key=lambda one: order[text_at(one, "use")], default=None)
+        # A name that has ended is a former one.
+        name = min(names, key=lambda one: (bool(texts(one, "period.end")), order[text_at(one, "use")]), default=None)
         try:
             # The year where the day or month is not given.
             partial = _PARTIAL_DATE.fullmatch(born or "")
@@ -271,15 +279,14 @@ class FhirExport(Export):
             race=next((text_at(part, "valueString") for part in of_races), None),
             marital_status=resources.words_of(marital[0]) if marital else None,
         )
-        if "replaced-by" in texts(patient, "link.type"):
-            self.reader.ledger.left_aside["links to the record that replaces a patient's: both are patients here"] += 1
+        self._links += [(key, other) for other in texts(patient, "link.other.reference")]
         self.writer.set_patient(record)
         self._index.patients[key] = record.patient_id
 
     def _add_binary(self, binary: Element, key: str) -> bool:
         content_type = text_at(binary, "contentType")
         try:
-            content = unpacked(attached.decode_base64(text_at(binary, "data") or ""))
+            content = unpacked(attached.decode_base64(text_at(binary, "data", "content") or ""))
         except RecordError:
             if kind_of(b"", content_type) is not None:
                 raise
@@ -330,6 +337,10 @@ class FhirExport(Export):
         if owner not in (None, patient):
             raise RecordError("its visit (encounter) is another patient's")
         meaning = elements(resource, *_MEANING)
+        # A person counts before an organization; who is no clinician is no provider.
+        kinds = {id(one): (self._index.key(one) or "").partition("/")[0] for one in authors}
+        authors = [one for one in authors if kinds[id(one)] not in ("Patient", "RelatedPerson", "Device")]
+        authors.sort(key=lambda one: kinds[id(one)] == "Organization")
         provider, practice = (
             next(filter(None, map(self._index.name, named)), None)
             for named in (authors, elements(resource, "custodian"))
@@ -338,7 +349,10 @@ class FhirExport(Export):
             ledger.left_blank["provider: its name is not in the export"] += 1
         # Of several dates the first that is given to the day.
         dates = [text for text in (text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)) if text]
-        full = next((text for text in dates if len(text) >= len("2024-01-31")), None)
+        days = [text for text in dates if len(text) >= len("2024-01-31")]
+        full = next((text for text in days if text[:10] not in NO_DAYS), next(iter(days), None))
+        if days and full != days[0]:
+            ledger.left_blank[f"visit date: {days[0][:10]}, beside another date"] += 1
         if dates and full is None:
             ledger.left_blank["visit date: without its month or day"] += 1
         note = {
@@ -375,7 +389,8 @@ class FhirExport(Export):
 
     def _add_condition(self, condition: Element) -> bool:
         patient = self._patient_of(condition)
-        status = set(texts(condition, "verificationStatus.coding.code"))
+        said = condition.get("verificationStatus")  # before R4 a code alone
+        status = {said} if isinstance(said, str) else set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
             return False
         diagnoses: frozenset[str] = frozenset()
@@ -424,7 +439,9 @@ class FhirExport(Export):
             forms = (data.encode(), packed, content)
             size, digest = attachment.get("size"), text_at(attachment, "hash")
             is_short = isinstance(size, int) and size > max(map(len, forms))
-            digests = (base64.b64encode(hashlib.sha1(form, usedforsecurity=False).digest()).decode() for form in forms)
+            # FHIR has SHA-1 in base64; servers write hexadecimal, and SHA-256, too.
+            hashes = [hashlib.new(name, form, usedforsecurity=False) for name in ("sha1", "sha256") for form in forms]
+            digests = {base64.b64encode(one.digest()).decode() for one in hashes} | {one.hexdigest() for one in hashes}
             if is_short or (digest is not None and digest not in digests):
                 raise RecordError("an attachment is cut off: its size or hash is that of another content")
             return content, content_type

@@ -60,6 +60,8 @@ _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
+_CDA: Final = re.compile(r"(?:\s|<!--.*?-->)*<(?:[\w.-]+:)?ClinicalDocument[\s>]", re.DOTALL)
+_NO_PAGE: Final = "an attachment is XML and no page (a CDA document, for one): its text is not read"
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
 #: Tags; comments and elements that hold no tags are passed over as they are.
 _ANY_TAG: Final = re.compile(
@@ -107,7 +109,9 @@ def _parsed(text: str) -> "HtmlElement":
                 element.tag = lxml.etree.QName(element).localname.lower()
             if xml.tag == "html":
                 return xml
-            raise RecordError("an attachment is XML and no page (a CDA document, for one): its text is not read")
+            raise RecordError(_NO_PAGE)
+    if _CDA.match(page):  # as HTML, the titles of its sections would be those of pages, and hidden
+        raise RecordError(_NO_PAGE)
     page = _with_stray_ends(page)
     if "<![CDATA[" in page:
         raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
@@ -129,14 +133,21 @@ def _parsed(text: str) -> "HtmlElement":
 
 
 def _with_stray_ends(page: str) -> str:
-    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML."""
+    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML.
+
+    What follows `</html>` belongs to the page, too: the parser would leave it out of the tree that it gives.
+    """
     is_open = False
+    begun: set[str] = set()
 
     def written(tag: re.Match[str]) -> str:
         nonlocal is_open
         name, is_end = (tag["name"] or "").lower(), bool(tag["end"])
         if name == "br" and is_end:
             return "<br>"
+        if name in ("html", "body") and (is_end or name in begun):
+            return "<div></div>"
+        begun.add(name)
         if name == "p":
             is_stray, is_open = is_end and not is_open, not is_end
             return "<p></p>" if is_stray else tag[0]
@@ -188,10 +199,11 @@ def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
     if display in ("inline", "contents"):
         return False  # the rest is of boxes
     overflow = {word for name, value in style.items() if name.startswith("overflow") for word in value.split()}
-    # A cell of a table is at least as high as its text.
-    is_low = not display.startswith("table") and hides("height", "max-height")
+    # A cell of a table is at least as high and wide as its text.
+    is_thin = hides("width") and "min-width" not in style
+    is_small = not display.startswith("table") and (is_thin or hides("height", "max-height"))
     return hides("text-indent", "transform", "scale", "content-visibility") or (
-        is_low and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
+        is_small and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
     )
 
 
@@ -250,7 +262,10 @@ class _Page:
         if look is None:
             return
         tag, is_block = element.tag, display not in _INLINE
-        margin = 2 if tag == "p" else int(is_block)
+        margin = int(is_block) * (2 if tag == "p" else 1)
+        # Boxes of a width stand apart, as columns do.
+        apart = " " if display == "inline-block" and "width" in self._styles.get(element, {}) else ""
+        self._add(apart, around)
         self._break(margin)
         if tag in ("ol", "ul", "menu", "dir"):
             self._lists.append(_List(element))
@@ -272,7 +287,7 @@ class _Page:
             style = self._styles.get(element, {})
             self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
-            is_boxes = display.endswith(("flex", "grid"))
+            is_boxes = display.endswith(("flex", "grid")) or (tag == "select" and "multiple" in element.attrib)
             children = list(element.iter("option") if tag == "select" else element)
             if tag == "select" and "multiple" not in element.attrib:
                 children = [option for option in children if "selected" in option.attrib][-1:] or children[:1]
@@ -289,6 +304,7 @@ class _Page:
             self._write("")
         if tag in ("ol", "ul", "menu", "dir"):
             self._lists.pop()
+        self._add(apart, around)
         self._break(margin)
 
     def _display(self, element: "HtmlElement") -> str:

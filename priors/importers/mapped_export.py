@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import parse_date, parse_sex
+from clinaudit.priors.corpus.cells import NO_DAYS, parse_date, parse_sex
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.codes import Vocabulary
@@ -27,10 +27,9 @@ from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
 _MAPS = Path(__file__).parent / "maps"
+_A_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Data frames make fractions of whole numbers where some cells of a column are blank.
 _WHOLE = re.compile(r"([0-9]{1,4})(?:\.0*)?")
-#: What a program writes for a moment that it does not know.
-_EPOCH = "1970-01-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,8 @@ class MappedExport(Export):
         self._columns = self._columns_of_tables()
         #: By lookup and key: the values that it keeps, in the order of the map; then, of the latest, its moment.
         self._kept: dict[str, dict[str, tuple[str | None, ...]]] = {name: {} for name in self._map["lookups"]}
+        #: Notes whose date and moment are of two days.
+        self._of_two_days = 0
         super().__init__(request)
 
     def _columns_of_tables(self) -> dict[str, Columns]:
@@ -116,6 +117,12 @@ class MappedExport(Export):
             self._kept[name].clear()
         for table in self._map["notes"]["tables"]:
             self._each(table, self._add_note)
+        if self._of_two_days:
+            columns = " and ".join(column for _, column in self._note["visit_date"].candidates)
+            self.reader.ledger.hints.append(
+                f"{self._of_two_days:,} notes have another day in {columns}: the first counts, perhaps in the zone "
+                "of a database"
+            )
         if self.code_table in self.files:
             self._vocabulary = Vocabulary(self.labels.book)
             self._each("concept", self._vocabulary.add_concept)
@@ -151,9 +158,11 @@ class MappedExport(Export):
             for lookup, column in value.candidates
         )
         given = list(filter(None, of_row))
-        found = next((one for one in given if not one.startswith(_EPOCH)), next(iter(given), None))
+        found = next((one for one in given if one[:10] not in NO_DAYS), next(iter(given), None))
         if given and found != given[0]:
-            self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {_EPOCH}, beside another date"] += 1
+            self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {given[0][:10]}, beside another date"] += 1
+        elif len({one[:10] for one in given if _A_DAY.match(one)}) > 1:
+            self._of_two_days += 1
         return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:

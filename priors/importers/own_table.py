@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import parse_age, parse_birth, parse_date, parse_sex, parse_split
+from clinaudit.priors.corpus.cells import NOTHING, parse_age, parse_birth, parse_date, parse_sex, parse_split
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
@@ -78,7 +78,9 @@ def _without_mark(name: str) -> str:
     return "utf-8" if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE) else name
 
 
-_known_encoding = _must(_is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16')
+_known_encoding = _must(
+    _is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16: save as UTF-8'
+)
 
 
 class _Columns(TomlTable):
@@ -163,8 +165,9 @@ _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx"
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile(
-    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|ceevent|(?P<doctor>doc))"
-    "(?:id|sid|key|sk|uuid|guid|identifier|(?P<count>no|nr|num|number))"
+    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|(?:ce|clinical)event|notecsn"
+    "|(?P<unsure>doc|(?:parent)?event|accession))"
+    "(?:id|sid|key|sk|uuid|guid|identifier|(?P<count>no|nr|nbr|num|number))"
 )
 #: Of columns that number parts of something, perhaps of a note; and what they write: `2 of 3`, `2/3`.
 _PARTS: Final = re.compile(
@@ -254,8 +257,8 @@ class _Telling:
     @property
     def is_certain(self) -> bool:
         """Whether rows are pieces of notes."""
-        if self._of_ids is not None:  # a doctor's id repeats, too, and so may the count of a visit's notes
-            return self._repeats and self._of_ids["doctor"] is None and self._of_ids["count"] is None
+        if self._of_ids is not None:  # the id of a doctor or an event repeats, too, and so may a count
+            return self._repeats and self._of_ids["unsure"] is None and self._of_ids["count"] is None
         return self._is_of_lines and self._counts_anew
 
     @property
@@ -280,6 +283,8 @@ class OwnTable(Export):
         self._columns = {name: column for name, column in self._map.columns if column is not None}
         self._formats = {name: form for name, form in self._map.formats if form is not None}
         super().__init__(request)
+        #: Lines of a note that hold nothing; people write NA, too.
+        self._no_line = NOTHING.union(request.blank) - {"NA"}
         #: By patient: the split its rows give.
         self._splits: dict[str, str] = {}
         #: Day of the row that a patient's changing facts come from.
@@ -419,7 +424,11 @@ class OwnTable(Export):
         differing = [name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1]
         if differing:
             raise RecordError(f"the rows of one note differ in {printable(', '.join(sorted(differing)))}")
-        pieces = (by_number[number][text] or "" for number in order)
+        pieces = [by_number[number][text] or "" for number in order]
+        for place, piece in enumerate(pieces):
+            if (word := piece.strip()) in self._no_line:
+                self.reader.ledger.left_blank[f"{text} of rows: {word}, as a line of a note"] += 1
+                pieces[place] = ""
         return {**rows[0], text: (self._map.between_lines or "").join(pieces)}
 
     # What a note's row says -------------------------------------------------------------------------------------------

@@ -167,7 +167,8 @@ def text_of_rtf(content: bytes) -> str:
     Raises `RecordError` where it cannot be read whole.
     Cells of a row stand beside each other, a tab between, and below each other where one of them has several lines.
     """
-    source = content.removeprefix(codecs.BOM_UTF8).strip(b"\0 \t\r\n")
+    # Cerner ends what it does not compress with a mark.
+    source = content.removeprefix(codecs.BOM_UTF8).strip(b"\0 \t\r\n").removesuffix(b"ocf_blob").rstrip()
     if not source.startswith(b"{\\rtf"):
         raise RecordError("an RTF attachment is not RTF")
     try:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 #: Properties by element.
 Styles = Mapping["HtmlElement", Mapping[str, str]]
 
+_OVERFLOW: Final = ("overflow", "overflow-y", "overflow-x")
 _PROPERTIES: Final = frozenset(
     (
         *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
         *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "bottom"),
-        *("top", "left", "text-indent", "height", "max-height", "overflow", "overflow-y", "overflow-x"),
+        *("top", "left", "text-indent", "width", "min-width", "height", "max-height", *_OVERFLOW),
         *("clip", "clip-path", "content-visibility", "transform", "scale"),
     )
 )
@@ -58,7 +59,7 @@ _CUT: Final = re.compile(
 )
 #: By property: the values that hide text, where the property is one of the element that has it.
 HIDES: Final[Mapping[str, re.Pattern[str]]] = {
-    **dict.fromkeys(("opacity", "font-size"), _NOTHING),
+    **dict.fromkeys(("opacity", "font-size", "width"), _NOTHING),
     **dict.fromkeys(("height", "max-height"), _A_DOT),
     **dict.fromkeys(("left", "top", "text-indent"), _FAR_AWAY),
     **dict.fromkeys(("clip", "clip-path"), _CUT),
@@ -67,7 +68,7 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     "content-visibility": re.compile("hidden"),
 }
 #: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
-_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "overflow", "overflow-x", "overflow-y")
+_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "min-width", *_OVERFLOW)
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: Text that a sheet writes before or after an element: none, or a plain one.
@@ -251,7 +252,7 @@ def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
 def _decides(name: str, value: str) -> bool:
     """Whether a property may change what text is shown, or how: a size does where it is nothing."""
     if name in _FREE:
-        return {**HIDES, "font-family": _FONT_OF_SIGNS}.get(name, _NEVER).fullmatch(value) is not None
+        return {**HIDES, "width": _NEVER, "font-family": _FONT_OF_SIGNS}.get(name, _NEVER).fullmatch(value) is not None
     return value.strip() != ""
 
 

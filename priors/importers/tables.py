@@ -166,12 +166,15 @@ class Reader:
             # Excel writes the error of a formula to a CSV, too.
             if has_map and cells.FORMULA_ERROR.fullmatch(bare) and bare not in self._words:
                 raise RecordError(f"{name} holds {bare}, an error of Excel")
+            quoted = cells.FORMULA_TEXT.fullmatch(bare)
             if name in columns.exact:
+                if quoted and has_map:
+                    text = quoted[1].replace('""', '"')
+                    self.ledger.trimmed[f"{name} of {table}"] += 1
                 found[name] = text or None
                 self._texts[table, _QUOTED.fullmatch(text) is not None] += bool(bare)
                 continue
-            if quoted := cells.FORMULA_TEXT.fullmatch(bare):
-                bare = quoted[1].strip()
+            bare = bare if quoted is None else quoted[1].replace('""', '"').strip()
             if not bare:
                 continue
             if bare in self._id_words if name in columns.ids else self._is_nothing(bare):

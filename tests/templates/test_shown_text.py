@@ -19,6 +19,7 @@ from clinaudit.templates.shown_text import show, unbroken_form
         ("\ufeff\u200bPa\u00adtient:\u200e Ada\u2060", "Patient: Ada"),
         # Bullets of Word, what stands for a picture, joiners, fillers and tags; the sign of a ratio for a colon.
         ("\uf0b7\ufffcPa\u034ftient\u2236\u3164 \U000e0020A\u2800da\U000e0100", "Patient: Ada"),
+        ("Plan\ua789 rest\ufe55", "Plan: rest:"),
         ("one\x0btwo\x0cthree\u2028four\u0085five", "one\ntwo\nthree\nfour\nfive"),
         ("a\x00b\x07c", "abc"),
         ("\uff24\uff2f\uff22\uff1a\u3000\uff11\uff0f\uff12", "DOB: 1/2"),
@@ -32,9 +33,11 @@ def test_what_is_seen_of_a_text_and_where_it_stands(text: str, shown: str) -> No
     assert places[len(shown)] == len(text)
     for at, char in enumerate(shown):
         stands = text[places[at]]
-        assert char in (stands, unicodedata.normalize("NFKC", stands), {"\u2236": ":"}.get(stands)) or (
-            stands.isspace() and char.isspace()
-        )
+        assert char in (
+            stands,
+            unicodedata.normalize("NFKC", stands),
+            dict.fromkeys("\u2236\ua789\ufe55", ":").get(stands),
+        ) or (stands.isspace() and char.isspace())
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\u2007", "\u3000", "\u200b \u200d", "\ufeff "])
@@ -67,6 +70,9 @@ def test_facts_are_found_whatever_the_blanks_and_their_spans_are_those_of_the_no
         ("CC: cough\u2028HPI: long\u2028Plan: rest" * 12, None),
         # Breaks stand in the note beside a path that only looks like some.
         (r"CC: see C:\new\notes\nurse" + "\nHPI: long\nPlan: rest\nSigned\n", None),
+        ("> CC: cough\n> HPI: long\n>\n> Plan: rest\n> Signed", "signs or numbers before its lines"),
+        ("001 CC: cough\n002 HPI: long\n\n003 Plan: rest\n004 Signed\n", "signs or numbers before its lines"),
+        ("CC: cough\n1. ibuprofen\n2. rest\n3. ice\n4. heat", None),
         ("", None),
     ],
 )

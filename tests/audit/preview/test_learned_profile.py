@@ -104,6 +104,30 @@ def test_a_few_lines_by_hand_place_what_no_profile_has_words_for(tmp_path):
     assert min(right(notes, facts).values()) >= 0.95 * len(notes)
 
 
+def test_a_lone_date_that_the_table_calls_the_birth_is_not_the_visits(tmp_path, capsys):
+    births = [f"19{40 + number}-0{1 + number % 9}-1{number % 9}" for number in range(12)]
+    heads = "cc: hip pain\nhpi: since spring, worse at night\nmeds: ibuprofen\nplan: rest\n"
+    rows = note_rows((f"p{number}", f"Una Berg\n{born}\n\n{heads}") for number, born in enumerate(births))
+    patients = "patient_id,split,dob\n" + "".join(f"p{number},train,{born}\n" for number, born in enumerate(births))
+    corpus_of(tmp_path / "corpus", rows, patients)
+    learn_profile(tmp_path / "corpus", tmp_path / "ours.toml")
+    assert run(["check", str(tmp_path / "corpus"), "--template", str(tmp_path / "ours.toml"), "--quiet"]) == 0
+    assert "dob   12 of 12 values stand in the notes" in capsys.readouterr().out
+
+
+def test_an_age_of_another_day_than_the_tables_has_its_place(tmp_path, capsys):
+    heads = "cc: hip pain\nhpi: since spring, worse at night\nmeds: ibuprofen\nplan: rest\n"
+    rows = note_rows((f"p{number}", f"2021/03/0{1 + number % 9}  {41 + number}F\n\n{heads}") for number in range(12))
+    patients = "patient_id,split,age\n" + "".join(f"p{number},train,{43 + number}\n" for number in range(12))
+    corpus_of(tmp_path / "corpus", rows, patients)
+    assert (
+        Fact.AGE
+        in learn_profile(tmp_path / "corpus", tmp_path / "ours.toml").profile.layouts[0].patterns[0].pattern.groups
+    )
+    assert run(["check", str(tmp_path / "corpus"), "--template", str(tmp_path / "ours.toml"), "--quiet"]) == 0
+    assert "not_in_notes names age" not in capsys.readouterr().out
+
+
 def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(tmp_path, capsys):
     corpus, out = write_corpus(tmp_path, EVERY), tmp_path / "ours.toml"
     assert run(["template", "learn", str(corpus), "--out", str(out)]) == 0

@@ -48,6 +48,16 @@ def test_prompts_are_counted_by_tier_and_split(tmp_path):
     assert [(arm["made"], arm["missed"], arm["fitting"]) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
 
 
+def test_what_holds_of_one_patient_is_counted(tmp_path):
+    notes = [
+        {"patient_id": f"p{at}", "note_id": f"n{at}", "text": f"name: Una{'' if at < 2 else 'x'}\nplan: x\n"}
+        for at in range(3)
+    ]
+    patients = "patient_id,split,name\np0,train,Una\np1,train,Una\np2,nontrain,Unax\n"
+    text = " ".join(survey_of(write_tables(tmp_path / "corpus", notes=notes, patients=patients)).text.split())
+    assert "nobody else's 0 / 1" in text
+
+
 def test_work_is_estimated_from_targets_and_prompts(tmp_path):
     text = " ".join(survey(tmp_path).text.split())
     assert "whom an audit would probe (train / nontrain): 5 / 3. " in text

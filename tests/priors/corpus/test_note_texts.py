@@ -167,14 +167,18 @@ def test_parquet_values_come_as_json_has_them_and_others_as_nothing_that_a_colum
     }
     schema = {"number": pl.UInt64}
     frame = pl.DataFrame(values, schema_overrides=schema).with_columns(
-        raw=pl.Series([b"x", None]), price=pl.Series([Decimal("1.50"), None]), length=pl.Series([timedelta(1), None])
+        raw=pl.Series([b"x", None]),
+        price=pl.Series([Decimal("1.50"), None]),
+        whole=pl.Series([Decimal(10**20), None]),
+        length=pl.Series([timedelta(1), None]),
     )
     frame.write_parquet(path)
     rows = [row for _, row in iter_rows_of_child(find_file(path, path.name), Header(frame.columns), None)]
     assert rows == [
         {name: cells[0] for name, cells in values.items()}
-        | {"day": "2024-01-05", "raw": {}, "price": {}, "length": {}},
-        {name: cells[1] for name, cells in values.items()} | {"raw": None, "price": None, "length": None},
+        | {"day": "2024-01-05", "raw": {}, "price": 1.5, "whole": 10**20, "length": {}},
+        {name: cells[1] for name, cells in values.items()}
+        | {"raw": None, "price": None, "whole": None, "length": None},
     ]
 
 

@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         notes("patient_id,note_id,text\na-1,1,Zebulon\nb,2,x\nA\u20111,3,Zebulon\n".encode()),
         [
             "notes.csv, column patient_id, in 2 rows (1, 3): differs from another by case, zeros in front, .0, quotes, "
-            "blanks or signs that look alike; write one patient's id alike"
+            "blanks, commas or signs that look alike; write one patient's id alike"
         ],
     ),
     "an identifier with a mark that nobody sees": (

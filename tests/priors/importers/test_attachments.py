@@ -35,6 +35,11 @@ _RTF = rb"{\rtf1 CC: cough}"
         ("IDENTITÉ\xa0: 5²".encode("latin-1"), "text/plain; charset=ISO-8859-1", "IDENTITÉ\xa0: 5²"),
         # A mark of the character set counts more than the type.
         ("\ufeffnaïve".encode("utf-16-be"), "text/plain; charset=utf-8", "naïve"),
+        ("naïve".encode("utf-16-le"), "text/plain", "naïve"),
+        ("<p>naïve".encode("utf-16-be"), "text/html", "naïve"),
+        *(("naïve".encode("utf-16-be"), f"text/plain; charset={name}", "naïve") for name in ("utf-16", "latin1")),
+        ("<?xml version='1.0' encoding='utf-16'?><html><body>naïve</body></html>".encode(), "text/html", "naïve"),
+        (b"knee\0\0", "text/plain", "knee"),
         (as_rtf(FIRST_TEXT), "text/rtf", FIRST_TEXT),
         # By what it is, not by what it is called.
         *((_RTF, name, "CC: cough") for name in ("text/plain", "text/html", "application/msword", None)),
@@ -59,6 +64,7 @@ def test_a_document_is_read_as_what_it_is(content: bytes, content_type: str | No
         (b"\xff", "text/plain", "is not in the character set of its type"),
         (b"abc", "text/plain; charset=rot13", "a character set that is not known"),
         (b"abc", "text/plain; charset=\r\nx", "a character set that is not known"),
+        ("naïve".encode(), "text/plain; charset=utf-16", "is UTF-8, and its type says another"),
         (b"a", "text/plain; charset=utf-16", "is not in the character set of its type"),
         (b"caf\xe9", "text/plain; charset=us-ascii", "is not in the character set of its type"),
         *(("café 38°".encode(), f"text/plain; charset={name}", "is UTF-8, and its type says another")
@@ -142,6 +148,7 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("10<sup>9</sup> 10<sup>&minus;1.5</sup> 5<sup>th</sup><br>", "<br>", "10⁹ 10^−1.5 5th\n"),
         ("<TD nowrap valign='top' width=5%>CC</TD>", "HTML", "CC"),
         ("CC: cough\\.br\\HPI: A\\T\\E\\X0D\\\\X0A\\x", "HL7 escapes (\\.br\\)", "CC: cough\nHPI: A&E\nx"),
+        (r"\.in+4\k:\.sk2\x\.sp+2\3\XB0\C \XC2B5\g\.ce\\X0D0A\y", "HL7 escapes (\\.br\\)", "k:  x\n\n3°C µg\n\ny"),
         ("see D:\\S\\note, \\\\srv\\T\\share, C:\\temp\\F\\x", None, None),
         ("AT\\T\\T D:\\S\\x\\.br\\y", "HL7 escapes (\\.br\\)", "AT&T D:\\S\\x\ny"),
         ("CC: cough\\par HPI\\par", "pieces of RTF", "CC: cough\\par HPI\\par"),
@@ -150,6 +157,14 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("CC%3A%20cough", "percent-encoded", "CC%3A%20cough"),
         ("RR=20, HR=80, SpO2=95%, 20% x\nA=", None, None),
         ("<?xml version='1.0'?><ClinicalDocument/>", "XML", "<?xml version='1.0'?><ClinicalDocument/>"),
+        *((text, form, None) for text, form in (
+            ("<n:doc x='1'>\n<n:t>knee pain</n:t></n:doc>\n", "XML"), ("<low> BP, <b and c", None),
+            ("0x" + _TEXT.hex(), "hexadecimal"), (_TEXT.hex().upper(), "hexadecimal"), ("5 10 15 20 25", None),
+            ('{"ops": [{"insert": "knee pain"}]}', "JSON"), ('[{"t": 1}]', "JSON"), ("[x] knee {a}", None),
+            ("MSH|^~\\&|A|B\rOBX|1|TX|||knee", "an HL7 message"), ("b'knee pain'", "bytes as Python writes them"),
+            ("Content-Type: text/plain\n\nknee", "a MIME message"),
+            *((text, r"escapes of a program (\u00e9, _x000D_)") for text in (r"x\u00e9y\u00b0z", "a_x000D_\nb_x000D_")),
+        )),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(

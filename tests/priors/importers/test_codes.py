@@ -102,11 +102,12 @@ def test_a_condition_of_fhir_counts_by_its_verification(
     tmp_path: Path, status: str, expected: dict[tuple[str, str], bool]
 ) -> None:
     given: dict[str, list[dict[str, Any]]] = fhir.resources()
-    given["Condition"][0]["verificationStatus"] = {"coding": [{"code": status}]}
-    source = fhir.write_ndjson(tmp_path / "bulk", given)
-    import_export("fhir", source, tmp_path / "corpus", complete=("icd10", "snomed"))
-    labels = content_of(tmp_path / "corpus")[1]
-    assert {key: present for key, present in labels.items() if key == ("10001", "depression")} == expected
+    for version, written in (("r4", {"coding": [{"code": status}]}), ("stu3", status)):
+        given["Condition"][0]["verificationStatus"] = written
+        source = fhir.write_ndjson(tmp_path / version, given)
+        import_export("fhir", source, tmp_path / f"{version}-corpus", complete=("icd10", "snomed"))
+        labels = content_of(tmp_path / f"{version}-corpus")[1]
+        assert {key: present for key, present in labels.items() if key == ("10001", "depression")} == expected
 
 
 def test_codes_of_a_table_of_ones_own(tmp_path: Path) -> None:

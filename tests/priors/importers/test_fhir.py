@@ -340,6 +340,7 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
         (_document("d1", _plain() | {"size": 4000}), "an attachment is cut off"),
         (_document("d1", _plain() | {"hash": as_base64("another")}), "an attachment is cut off"),
         (_document("d1", _plain() | {"size": 1, "hash": _HASH}), None),
+        (_document("d1", _plain() | {"hash": hashlib.sha256(_TEXT.encode()).hexdigest()}), None),
         (_document("d1", _plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
@@ -433,6 +434,50 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     }
     written = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     assert written["left_aside"] == imported.ledger.left_aside
+
+
+def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
+    former = {"use": "official", "family": "Holt", "given": ["Una"], "period": {"end": "2001-02-03"}}
+    linked = {"link": [{"other": {"reference": "Patient/p1"}, "type": "replaces"}], "name": [former, {"text": "Una B"}]}
+    absent = {"link": [{"other": {"reference": "Patient/p9"}, "type": "replaced-by"}]}
+    lab = {"resourceType": "Organization", "id": "o", "name": "Laboratory"}
+    authors = [
+        {"reference": "Patient/p2", "display": "Una B"},
+        {"reference": "Organization/o"},
+        {"display": "Dr. Quist"},
+    ]
+    documents = [
+        _document("d1", context={"period": {"start": "0001-01-01T00:00:00Z"}}, author=authors),
+        _document("d2", subject={"reference": "Patient/p2"}, date="1900-01-01", author=authors[:2]),
+    ]
+    composed = {"resourceType": "Composition", "id": "c"}
+    people = [_PATIENT | absent, {"resourceType": "Patient", "id": "p2", **linked}]
+    _, imported = _import(tmp_path, _write(tmp_path / "bulk", composed, lab, *documents, patients=people))
+    corpus = read_corpus(tmp_path / "corpus")
+    first, second = corpus.latest_note("p1"), corpus.latest_note("p2")
+    assert (corpus.patients["p2"].name, first.provider, second.provider) == ("Una B", "Dr. Quist", "Laboratory")
+    assert str(first.visit_date) == "2024-01-02"
+    assert imported.ledger.left_blank == {"visit date: 0001-01-01, beside another date": 1}
+    assert imported.ledger.left_aside == {
+        "Compositions: the text of their sections is not read": 1,
+        "links between records of one person: each is a patient here": 1,
+    }
+    assert any("1 notes are of a day that programs write for none" in hint for hint in imported.ledger.hints)
+
+
+def test_an_export_without_notes_says_what_it_holds_in_their_place(tmp_path: Path) -> None:
+    source = _write_bundle(tmp_path / "b" / "b.json", [{"resource": {"resourceType": "Composition", "id": "c"}}])
+    refused = refusal_of("fhir", source, tmp_path / "corpus")
+    assert "left aside: 1 Compositions: the text of their sections is not read" in refused
+
+
+def test_content_and_performers_stand_where_they_stood_before_r4(tmp_path: Path) -> None:
+    binary = {"resourceType": "Binary", "id": "b", "contentType": "text/plain", "content": as_base64(_TEXT)}
+    form = {"contentType": "text/plain", "url": "Binary/b"}
+    report = {"resourceType": "DiagnosticReport", "id": "r", "subject": {"reference": "Patient/p1"}}
+    report |= {"presentedForm": [form], "performer": [{"actor": {"display": "Dr. Quist"}}]}
+    assert _import(tmp_path, _write(tmp_path / "bulk", report, binary))[0] == [_TEXT]
+    assert read_corpus(tmp_path / "corpus").latest_note("p1").provider == "Dr. Quist"
 
 
 def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

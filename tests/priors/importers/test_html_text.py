@@ -32,6 +32,7 @@ def test_the_text_of_a_page(page: str, expected: str | None) -> None:
         ('<!DOCTYPE x [<!ENTITY q "the rest">]><p>A &q; B</p>', "declares XML entities"),
         ('<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><p>&e;</p>', "declares XML entities"),
         ("<?xml version='1.0'?><ClinicalDocument xmlns='urn:hl7-org:v3'></ClinicalDocument>", "XML and no page"),
+        (" <!-- c --><n:ClinicalDocument xmlns:n='urn:hl7-org:v3'><title>x</title></n:ClinicalDocument>", "XML and no"),
         ("", "blank"),
         ("<style>p:first-child{display:none}</style><p>x", "a selector not read"),
         *((f"<style>p:first-child{{{said}}}</style><p>x", "a selector not read")

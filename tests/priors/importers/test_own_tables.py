@@ -379,6 +379,7 @@ def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path:
         ("id,note,NOTE_ID", "a,x,1|a,y,2|b,z,1|b,w,2", None),  # a patient's notes are numbered
         ("id,note,DOC_ID", "a,x,1|a,y,1", None),  # a doctor's, it may be
         ("id,note,NOTE_ID", "a,x,|a,y,", None),
+        ("id,note,CLINICAL_EVENT_ID", "a,x,1|a,y,1", "the column CLINICAL_EVENT_ID repeats within a patient"),
     ],
 )
 def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
@@ -389,6 +390,46 @@ def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
         import_own(tmp_path, table, SMALL)
     else:
         assert said in refusal_of_own(tmp_path, table, SMALL)
+
+
+def test_a_note_given_twice_is_a_hint(tmp_path: Path) -> None:
+    hints = import_own(tmp_path, "id,note\na,x\na,x\nb,x\nb,y\nb,x\n", SMALL)[0].ledger.hints
+    assert ["1 notes have the text of the note before them" in hint for hint in hints] == [True]
+
+
+def test_names_of_columns_may_be_spelled_otherwise(tmp_path: Path) -> None:
+    _, corpus = import_own(tmp_path, "ｉｄ,note\u0301\na,x\n", SMALL.replace("note", "noté"))
+    assert corpus.latest_note("a").text == "x"
+
+
+def test_a_birth_on_a_day_for_none_is_a_hint(tmp_path: Path) -> None:
+    imported, corpus = import_own(tmp_path, "id,note,born\na,x,1900-01-01\nb,y,1950-01-01\n", SMALL + 'dob = "born"\n')
+    assert ["1 patients are born on a day such as 1900-01-01" in hint for hint in imported.ledger.hints] == [True]
+    assert str(corpus.patients["a"].dob) == "1900-01-01"
+
+
+@pytest.mark.parametrize("name", ["EVENT_ID", "PARENT_EVENT_ID", "ACCESSION_NBR"])
+def test_an_id_that_may_be_of_a_note_is_a_hint(tmp_path: Path, name: str) -> None:
+    imported, _ = import_own(tmp_path, f"id,note,{name}\na,x,1\na,y,1\n", SMALL)
+    assert any(f"the column {name} repeats within a patient" in hint for hint in imported.ledger.hints)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "is_said"),
+    [
+        ("4000 4000 4000 12", True),
+        ("255 255 255 8", True),
+        ("1024 7 1024 1024", True),
+        ("4000 4000 12", False),
+        ("4000 4000 4000 4001", False),
+        ("431 431 431", False),  # no limit of any program
+        ("80 80 80", False),
+    ],
+)
+def test_texts_that_end_at_one_limit_are_said(tmp_path: Path, lengths: str, is_said: bool) -> None:
+    rows = [f"p{at},{f'word {at} '.ljust(int(length), 'x')}" for at, length in enumerate(lengths.split())]
+    hints = import_own(tmp_path, "\n".join(["id,note", *rows]), SMALL)[0].ledger.hints
+    assert any("none has more: they may be cut off" in hint for hint in hints) == is_said
 
 
 @pytest.mark.parametrize(

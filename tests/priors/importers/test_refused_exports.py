@@ -81,7 +81,7 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
         (f'note_id,person_id,note_date,note_text\n1,10001,2020-01-01,"{SECRET}\n', "NOTE.csv, row 1: is malformed CSV"),
         ("note_id,person_id,note_date\n1,10001,2020-01-01\n", "NOTE.csv, column note_text: is missing"),
         (f"note_id,person_id,note_date,note_text\n1,10001,{SECRET}\n", "row 1: has not as many fields as the header"),
-        ("note_id#person_id#note_date#note_text\n", "(the header was read as separated by commas)"),
+        ("note_id#person_id#note_date#note_text\n", "(the first line was read as the header, separated by commas)"),
         (
             b"note_id,person_id,note_date,note_text\n1,10001,2020-01-01,\xff\n",
             "row 1: note_text is not UTF-8; save the file as UTF-8",
@@ -202,7 +202,7 @@ def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
 
 def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path) -> None:
     given = fhir.resources()
-    given["Encounter"][1]["period"]["start"] = "1900-01-01T10:00:00Z"  # of the document that the report repeats
+    given["Encounter"][1]["period"]["start"] = "1899-05-06T10:00:00Z"  # of the document that the report repeats
     source = fhir.write_ndjson(tmp_path / "bulk", given)
     imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=True)
     assert imported.ledger.tables["DocumentReference"].rejected.total() == 1

@@ -92,6 +92,7 @@ def test_the_text_of_a_document(body: bytes, expected: str) -> None:
 
 def test_what_follows_a_document_may_show_nothing() -> None:
     assert text_of_rtf(b"{\\rtf1 x}}{\\*\\themedata 00}\r\n\0") == "x"
+    assert text_of_rtf(b"{\\rtf1 x}ocf_blob\0") == "x"
 
 
 @pytest.mark.parametrize(

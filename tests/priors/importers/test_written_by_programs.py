@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -35,6 +36,8 @@ READ: dict[str, tuple[str, bytes, str]] = {
     "declared in quotes, after the mark of UTF-8": ("", b'\xef\xbb\xbf"sep=|"\nMRN|Note\np1|CC\n', "CC"),
     "declared as the column map says": (SEMICOLON, b"SEP=;\nMRN;Note\np1;CC\n", "CC"),
     "declared, one that the column map alone has": ('delimiter = "^"\n', b"sep=^\nMRN^Note\np1^CC\n", "CC"),
+    "blank lines before the header": ("", b"\r\n\r\nMRN,Note\r\np1,CC\r\n", "CC"),
+    "a note that is a name of the header": ("", b"MRN,Note\np1,MRN\n", "MRN"),
     "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "a\rb\nc"),
     "a carriage return in a name": ("", b'MRN,Note,"x\ry"\np1,CC,\n', "CC"),
     "a carriage return in a note": ("", b'MRN,Note\np1,"a\rb"\n', "a\rb"),
@@ -61,6 +64,14 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
     "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
     "files put together": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfMRN,Note\np2,y\n", "row 2: repeats the header"),
+    "UTF-16 without its mark": ("", "MRN,Note\np1,x\n".encode("utf-16-le"), "notes.csv: is UTF-16; save it as UTF-8"),
+    "UTF-16, the high byte first": ("", "MRN,Note\n".encode("utf-16-be"), "notes.csv: is UTF-16; save it as UTF-8"),
+    "the count of a tool": ("", b"MRN,Note\np1,x\np2,y\n\n(2 rows affected)\n", "1 record cannot be used"),
+    "the count, named": ("", b"MRN|Note\np1|x\n12 rows selected.\n", "row 2: is the count of rows that a database"),
+    "a line above the header": ("", b"Notes of 2024\nMRN,Note\np1,x\n", "the first line was read as the header"),
+    "a delimiter at the end of a row": ("", b"MRN|Note\np1|x|\n", "row 1: ends in a delimiter, as the header does not"),
+    "names in other letters": ("", b"MRN,Note\np1,x\nmrn,NOTE\np2,y\n", "row 2: repeats the header"),
+    "columns in another order": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfNote,MRN\ny,p2\n", "row 2: repeats the header"),
     "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
 }  # fmt: skip
 
@@ -105,6 +116,17 @@ def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
     path = tmp_path / "notes.parquet"
     pl.DataFrame({"MRN": ["7", "08"], "NOTE": ["CC\r\n", "two"]}).write_parquet(path)
     assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
+
+
+def test_whole_numbers_of_a_database_are_decimals_in_parquet(tmp_path: Path) -> None:
+    path, long = tmp_path / "notes.parquet", 12345678901234567890123
+    numbers = pl.Series([Decimal(long), Decimal(7)], dtype=pl.Decimal(38, 4))
+    pl.DataFrame({"MRN": numbers, "Note": ["one", "two"]}).write_parquet(path)
+    assert _texts(tmp_path / "p", path.read_bytes(), name="a.parquet") == {str(long): ["one"], "7": ["two"]}
+    pl.DataFrame({"MRN": pl.Series([Decimal("7.5")]), "Note": ["one"]}).write_parquet(path)
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    refused = refusal_of("csv", path, tmp_path / "c", columns=tmp_path / "columns.toml")
+    assert "MRN is a number with a fraction" in refused
 
 
 LOST = "MRN is a number of more digits than its type holds, of which the last are lost; keep it as text"
@@ -167,12 +189,15 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
     [
         *(("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")),
         *(("007", "7"), ("7", "7.0"), ("A  1", "A 1"), ("'007", "007")),
+        *(("12345", '"12,345"'), ("2345678", "2 345 678"), ("2345", "2'345"), ("ab-7", "{AB-7}")),
         *(("A-7", "A\u22127"), ("A/7", "A\u22157"), ("71", "𝟕𝟏"), ("71", "7¹"), ("71", "٧١"), ("Pi", "Pı")),
     ],
 )
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
     refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n")
-    assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks or signs" in refused
+    assert (
+        "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks, commas or signs" in refused
+    )
     with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for case"):
         _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
 
@@ -182,7 +207,7 @@ def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, sec
     [
         *((one, "1 ids of --train-patients are those") for one in ("123", "00123.0", '"00123"', "00123,", "123\t1")),
         *((one, "1 ids of --train-patients are those") for one in ("'00123", '="00123"', "MRN,n\n00123,1", "00123;x")),
-        *((one, "--train-patients is a long number as a spreadsheet") for one in ("1.23457E+11", "4e+05")),
+        *((one, "--train-patients is a long number as a spreadsheet") for one in ("1.23457E+11", "4e+05", "4.5E8")),
         *((one, None) for one in ("00123", " 00123\u200b", "999", "MRN\n00123")),
     ],
 )
@@ -200,6 +225,10 @@ def test_the_formula_that_keeps_a_text_is_taken_off_an_identifier(tmp_path: Path
         "007": ["one", "three"],
         "008": ["two"],
     }
+
+
+def test_the_formula_that_keeps_a_text_is_taken_off_a_note(tmp_path: Path) -> None:
+    assert _texts(tmp_path, HEAD + 'p1,"=""knee """"pops"""" at night"""\n') == {"p1": ['knee "pops" at night']}
 
 
 @pytest.mark.parametrize(("kind", "whole", "lost"), [(pl.Float32, 2**24 - 1, 2**24), (pl.Float16, 2047, 2048)])
@@ -270,7 +299,7 @@ def test_a_name_that_is_like_a_word_for_nothing_stays(tmp_path: Path, word: str)
     assert (corpus.latest_note("p1").provider, imported.ledger.left_blank) == (word, {})
 
 
-@pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a"])
+@pytest.mark.parametrize("word", [".", "-", "N/A", "[NULL]", "<null>", "n/a", "---", "?", "''", "\u200b*"])
 def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: Path, word: str) -> None:
     columns = MAP + 'provider = "By"\nvisit_date = "Day"\n'
     imported, corpus = import_own(
@@ -281,6 +310,13 @@ def test_what_other_programs_write_for_nothing_is_blank_but_in_a_text(tmp_path: 
     assert (second.provider, str(second.visit_date)) == ("Dr. Lund", "2024-01-02")
     assert imported.ledger.left_blank == {f"By of rows: {word}": 1, f"Day of rows: {word}": 1}
     assert any("1 notes are a word such as N/A" in hint for hint in imported.ledger.hints)
+
+
+def test_ids_of_another_look_are_a_hint(tmp_path: Path) -> None:
+    rows = f"{HEAD}p1,knee pain\nno fever, no rash\np2,hip\np3,hip\n"
+    hints = import_own(tmp_path, rows, MAP)[0].ledger.hints
+    assert any("1 patients have blanks within their id, as most have not" in hint for hint in hints)
+    assert not import_own(tmp_path / "all", f"{HEAD}P 1,knee\nP 2,hip\nP3,hip\n", MAP)[0].ledger.hints
 
 
 def test_backslashes_before_quotes_are_a_hint(tmp_path: Path) -> None:
@@ -359,6 +395,13 @@ def test_columns_that_are_not_read_may_differ_in_the_rows_of_a_note(tmp_path: Pa
     rows = "MRN,NOTE_ID,LINE,Note,Day,SEQ\np1,7,1,a,,8\np1,7,2,b,,9\n"
     _, corpus = import_own(tmp_path, rows, 'between_lines = "+"\n' + LINE_MAP)
     assert corpus.latest_note("p1").text == "a+b"
+
+
+def test_a_line_that_a_program_writes_for_none_is_empty_and_counted(tmp_path: Path) -> None:
+    rows = f"{LINES}p1,7,1,knee,\np1,7,2,NULL,\np1,7,3,NA,\np1,7,4,gone,\np1,7,5,hip,\n"
+    imported, corpus = import_own(tmp_path, rows, f'blank = ["gone"]\nbetween_lines = "\\n"\n{LINE_MAP}')
+    assert corpus.latest_note("p1").text == "knee\n\nNA\n\nhip"
+    assert imported.ledger.left_blank == {f"Note of rows: {word}, as a line of a note": 1 for word in ("NULL", "gone")}
 
 
 NOT_LINES = "the lines of its note are not 1, 2, 3, ..., each once and together in the table"
@@ -520,10 +563,11 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
     )
     (source / "note.csv").write_text(
         "note_id,person_id,note_date,note_datetime,note_text\n1,1,2024-01-31,1970-01-01 00:00:00,a\n"
-        "2,1,2024-02-01,2024-02-01 10:00:00,b\n"
+        "2,1,2024-02-01,2024-02-01 10:00:00,b\n3,1,2024-03-01,2024-03-02 02:00:00,c\n"
     )
     imported = import_export("omop", source, tmp_path / "c")
     corpus = read_corpus(tmp_path / "c")
-    assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01"]
+    assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01", "2024-03-02"]
+    assert "1 notes have another day in note_datetime and note_date: the first counts" in imported.ledger.hints[0]
     assert corpus.patients["1"].dob == date(1950, 2, 3)
     assert imported.ledger.left_blank["note_datetime: 1970-01-01, beside another date"] == 1
