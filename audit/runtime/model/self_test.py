@@ -26,6 +26,7 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.engines.transformers_engine import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.audit.runtime.model.rewriting import seem_rewritten
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
@@ -42,12 +43,6 @@ _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
 _BEFORE: Final = 8
 #: Share of the tokens asked for that a whole answer has at least.
 _WHOLE: Final = 0.6
-#: Line breaks that answers would hold, were they notes: of so many hardly ever none is there.
-_SEEN_BREAKS: Final = 5
-#: A larger share of answers than one of five.
-_SOME: Final = 0.3
-#: What servers and gateways write in place of other characters.
-_REWRITTEN: Final = ("\r", "\\n", "&#", "&amp;", "&lt;", "&quot;", "\ufffd")
 #: Two logits this close, or two steps of the weights' type, may change places with the order in which sums are taken.
 _ALIKE: Final = 0.05
 _ALIKE_STEPS: Final = 2
@@ -283,12 +278,7 @@ class SelfTest:
             )
         if any(reason != "length" and count < _WHOLE * _NEW_TOKENS for reason, count in counts):
             self.named.append(_SAID["ended_early"].format(tokens=_NEW_TOKENS))
-        # As many as so many characters of notes have.
-        breaks = sum(text.strip().count("\n") for text in self._texts) / max(1, sum(map(len, self._texts)))
-        lacks_lines = breaks * sum(map(len, answers)) >= _SEEN_BREAKS
-        held = [[sum(mark in text for text in of) / len(of) for of in (answers, self._texts)] for mark in _REWRITTEN]
-        rewritten = any(in_answers > max(_SOME, 2 * in_notes) for in_answers, in_notes in held)
-        if rewritten or (lacks_lines and not any("\n" in text.strip() for text in answers)):
+        if seem_rewritten(answers, self._texts):
             self.named.append(_SAID["rewritten"])
 
     def _compare_scores(self, engine: Engine | EngineInUse) -> None:
