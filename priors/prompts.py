@@ -85,20 +85,18 @@ class PromptWriter:
         *,
         panel: Sequence[Diagnosis],
         count_prompt_tokens: Callable[[str], int],
-        count_note_tokens: Callable[[str], int],
+        encode: Callable[[str], Sequence[int]],
         max_new_tokens: int,
         context_length: int,
-        straddles: Callable[[str, str], bool] = lambda _prompt, _rest: False,
         revealed: Revealed = NO_FINDINGS,
     ) -> None:
-        """`straddles` says whether a token of a prompt and the text after it lies in both."""
+        """`encode` gives the tokens of a text alone, `count_prompt_tokens` how many it has with those before it."""
         self._labels = {fact: profile.fields[fact].label or DEFAULT_LABELS[fact] for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
         self._count_prompt_tokens = count_prompt_tokens
-        self._count_note_tokens = count_note_tokens
+        self._encode = encode
         self._max_new_tokens = max_new_tokens
         self._context_length = context_length
-        self._straddles = straddles
         self._revealed = revealed
         self._revealing = {
             diagnosis_id: re.compile("|".join(rf"(?<!\w){re.escape(piece)}(?!\w)" for piece in pieces), re.IGNORECASE)
@@ -190,9 +188,11 @@ class PromptWriter:
         note = prompt + rest[:_READ_ON]
         blanks = len(note) - len(prompt) - len(note[len(prompt) :].lstrip())
         marks = len(prompt) - len(re.sub(r"[^\w\s]+\Z", "", prompt))
+        whole = self._encode(note)
         for change in (*range(blanks + 1), *range(-1, -marks - 1, -1)):
             end = len(prompt) + change
-            if not self._straddles(note[:end], note[end:]):
+            own = self._encode(note[:end])
+            if own == whole[: len(own)]:
                 return replace(draft, prompt=note[:end], rest=(prompt + rest)[end:]) if change else draft
         return draft
 
@@ -221,12 +221,13 @@ class PromptWriter:
         """Return the prior with its prompt and as many tokens as its answer may have; excluded where it has no room."""
         budget = self._max_new_tokens
         if draft.rest is not None:
-            budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)
+            budget = min(budget, len(self._encode(draft.rest)) if draft.rest.strip() else 0)
         # A template writes the special tokens itself.
-        count = self._count_note_tokens if prior.form == "chat" else self._count_prompt_tokens
+        asked = draft.prompt
+        tokens = len(self._encode(asked)) if prior.form == "chat" else self._count_prompt_tokens(asked)
         if budget == 0:
             reason = "nothing follows the last field"
-        elif count(draft.prompt) + budget > self._context_length:
+        elif tokens + budget > self._context_length:
             reason = TOO_LONG
         else:
             return replace(

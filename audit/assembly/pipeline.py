@@ -220,7 +220,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
             warnings=[
                 *changed,
                 "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
-                "here, no diagnosis was judged, and no policy was applied."
+                "here, no diagnosis was judged, and no policy was applied.",
             ],
         )
         bound["--identifier-rules"] = described.rules_digest(corpus, site_rules)

@@ -116,7 +116,9 @@ def find_changed(generations: pl.DataFrame, corpus: Corpus) -> list[str]:
     """Return, in sentences for the report, what of text that came from elsewhere seems not to be the model's."""
     asked = generations.filter(form="text", model="audited")
     some = asked.gather_every(max(1, asked.height // _LOOKED_AT))
-    notes = [note.text for patient in some["patient_id"].unique().sort()[:_LOOKED_AT] for note in corpus.notes_of(patient)]
+    notes = [
+        note.text for patient in some["patient_id"].unique().sort()[:_LOOKED_AT] for note in corpus.notes_of(patient)
+    ]
     prompted = some.filter(pl.col("prompt").str.strip_chars() != "")
     begun = prompted.filter(pl.col("text").str.starts_with(pl.col("prompt"))).height
     told = {_REWRITTEN: seem_rewritten(some["text"].to_list(), notes), _GIVEN_BACK: 2 * begun > prompted.height}

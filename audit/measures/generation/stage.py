@@ -100,19 +100,13 @@ def make_prompt_writer(
 ) -> PromptWriter:
     """Return the writer of the prompts that this model is asked."""
     tokenizer, chat = decoding.tokenizer, decoding.chat
-
-    def straddles(prompt: str, rest: str) -> bool:
-        ids = tokenizer.encode(prompt)
-        return tokenizer.encode(prompt + rest)[: len(ids)] != ids
-
     writer = PromptWriter(
         profile,
         panel=panel,
         count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
-        count_note_tokens=lambda text: len(tokenizer.encode(text)),
+        encode=tokenizer.encode,
         max_new_tokens=decoding.max_new_tokens,
         context_length=decoding.model.context_length,
-        straddles=straddles,
         revealed=revealed,
     )
     return writer if chat is None else writer.in_chat(chat.render)

@@ -1,7 +1,7 @@
 """Signs that answers were changed after a model wrote them: by a server, a gateway, or whoever kept them in a file.
 
-A note that is repeated is then not recognized, and the model seems to know nothing. No rule knows what is right: answers
-are compared with the notes, which a model that repeats them writes as they are.
+A note that is repeated is then not recognized, and the model seems to know nothing. No rule knows what is right:
+answers are compared with the notes, which a model that repeats them writes as they are.
 """
 
 import re
@@ -27,7 +27,10 @@ def seem_rewritten(answers: Sequence[str], notes: Sequence[str]) -> bool:
     if not any(answers):
         return True
     # A note with carriage returns is matched with line feeds, too.
-    held = [_marks_in(text) for text in answers], [_marks_in(text) | _marks_in(normalize_newlines(text)) for text in notes]
+    held = (
+        [_marks_in(text) for text in answers],
+        [_marks_in(text) | _marks_in(normalize_newlines(text)) for text in notes],
+    )
     for mark in set().union(*held[0]):
         in_answers, in_notes = (sum(mark in marks for marks in of) / max(1, len(of)) for of in held)
         if in_answers > max(_SOME, 2 * in_notes):

@@ -123,7 +123,9 @@ def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(tmp_
 )
 def test_a_prompt_ends_where_a_token_of_its_note_does(joined, follows, ends, tmp_path):
     # One token beside the bytes, or as many as lead to it.
-    place = save_byte_level_tokenizer(tmp_path / "tokenizer", texts=[joined] * 4, size=255 + 2 * len(joined), by_words=False)
+    place = save_byte_level_tokenizer(
+        tmp_path / "tokenizer", texts=[joined] * 4, size=255 + 2 * len(joined), by_words=False
+    )
     corpus = corpus_with(tmp_path / "corpus", {"p": [PLAIN.replace("hpi:\nleft", f"hpi:{follows}")]})
     ((prompt, budget),) = plan(corpus, ModelTokenizer(place))[0].select("prompt", "max_new_tokens").iter_rows()
     assert prompt.endswith(ends)

@@ -7,7 +7,7 @@ import pytest
 from clinaudit.audit.runtime.model.rewriting import seem_rewritten
 
 NOTES = [
-    f"Patient: Zoë Roe\nDOB: {day:02}/03/1960\n\nHPI:\n  - cough for 9 days, can't sleep\n  - no fever\n\nPlan: rest 1 d\n"
+    f"Patient: Zoë Roe\nDOB: {day:02}/03/1960\n\nHPI:\n  - cough for 9 days, can't sleep\n  - fever\n\nPlan: rest 1 d\n"
     for day in range(1, 30)
 ]
 ANSWERS = [note[20:] for note in NOTES[:5]]
