@@ -103,6 +103,8 @@ class SelfTest:
         self.named: list[str] = []
         #: The same with figures of the notes, for the evidence.
         self.stated: list[str] = []
+        #: What stands before a prompt; a model that has always read it there finds nothing likely without.
+        self._before = tokenizer.encode_prompt("a")[: -len(tokenizer.encode("a")) or None]
         self._requests = self._plan()
         self._references: dict[str, _Continuation] = {}
         self._tolerance = _SAME
@@ -321,9 +323,9 @@ class SelfTest:
             raise self._not_the_models(f"{what} {max(differences):.2g} a token")
 
     def _short_texts(self, texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-        """Yield the ids of some texts' beginnings, of two tokens or more."""
+        """Yield the ids of some texts' beginnings, of two tokens or more, after those that stand before a prompt."""
         for text in texts[: len(_PROMPT_TOKENS)]:
-            ids = self._tokenizer.encode(text)[: longest_tested(self._model) - 1]
+            ids = self._before + self._tokenizer.encode(text)[: longest_tested(self._model) - 1 - len(self._before)]
             if len(ids) > 1:
                 yield ids
 
@@ -340,11 +342,13 @@ class SelfTest:
         Likewise name where it holds them likelier in another form than the corpus has, which it was trained on.
         """
         shuffler, begins = random.Random(0), self._tokenizer.id_of(self._tokenizer.settings.roles.get("bos_token", ""))
+        before = self._before
         forms: dict[str, list[tuple[int, ...]]] = {"": list(self._short_texts(self._texts))}
-        forms["shuffled"] = [tuple(shuffler.sample(ids, len(ids))) for ids in forms[""]]
+        bodies = [ids[len(before) :] for ids in forms[""]]
+        forms["shuffled"] = [(*before, *shuffler.sample(ids, len(ids))) for ids in bodies]
         for how, change in _WRITTEN.items():
             forms[how] = list(self._short_texts(list(map(change, self._texts))))
-        if begins is not None and begins not in self._tokenizer.encode_prompt("a")[:1]:
+        if begins is not None and begins not in before:
             forms[_BEGUN] = [(begins, *ids[:-1]) for ids in forms[""]]
         asked = [
             ScoreRequest(f"{number} {how}", ids, 1)

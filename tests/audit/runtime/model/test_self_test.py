@@ -270,6 +270,28 @@ def test_notes_that_are_written_otherwise_than_in_training_are_named(written, ho
     assert [str(how) in sentence for sentence in found] == [True] * (how is not None)
 
 
+@pytest.mark.parametrize(("writes", "named"), [(True, None), (False, "after the token of a beginning")])
+def test_a_model_that_needs_a_beginning_is_read_after_it(writes, named, model, tokenizer, monkeypatch):
+    end = tokenizer.eos_id
+    roles = {"eos_token": "<|endoftext|>", "bos_token": "<|endoftext|>"}
+    monkeypatch.setattr(tokenizer, "settings", dataclasses.replace(tokenizer.settings, roles=roles))
+    if writes:
+        monkeypatch.setattr(tokenizer, "encode_prompt", lambda text: (end, *tokenizer.encode(text)))
+
+    class Trained(Faulty):
+        def score(self, requests):
+            asked = {one.key: one.token_ids for one in requests}
+            for scores in super().score(requests):
+                first, *text = asked[scores.key]
+                is_known = first == end and any(tokenizer.encode(one)[: len(text)] == tuple(text) for one in TEXTS)
+                yield dataclasses.replace(scores, log_probs=scores.log_probs * 0 - (1 if is_known else 9))
+
+    test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False)
+    test(Trained(model))
+    found = [sentence for sentence in test.named if "likelier" in sentence]
+    assert [str(named) in sentence for sentence in found] == ([False, True] if named else [])
+
+
 def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(model, tokenizer, tmp_path, monkeypatch):
     base = model.files.directory
     save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
