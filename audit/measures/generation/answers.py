@@ -110,6 +110,12 @@ _GIVEN_BACK: Final = (
     "Most answers begin with their own prompts: these are counted as text of the model, and water down every share. "
     "Give what the model wrote after them."
 )
+#: Share of answers beyond which those that other prompts got, too, are named.
+_MOST_SHARED: Final = 0.3
+_SHARED: Final = (
+    "Many different prompts got the same answers word for word: of a model that writes one text whatever it is given, "
+    "or of a server that answers from a cache. Then what the model knows of these patients is not seen."
+)
 
 
 def find_changed(generations: pl.DataFrame, corpus: Corpus) -> list[str]:
@@ -121,5 +127,10 @@ def find_changed(generations: pl.DataFrame, corpus: Corpus) -> list[str]:
     ]
     prompted = some.filter(pl.col("prompt").str.strip_chars() != "")
     begun = prompted.filter(pl.col("text").str.starts_with(pl.col("prompt"))).height
-    told = {_REWRITTEN: seem_rewritten(some["text"].to_list(), notes), _GIVEN_BACK: 2 * begun > prompted.height}
+    shared = some.filter(pl.col("text") != "", pl.col("prompt").n_unique().over("text") > 1).height
+    told = {
+        _REWRITTEN: seem_rewritten(some["text"].to_list(), notes),
+        _GIVEN_BACK: 2 * begun > prompted.height,
+        _SHARED: shared > _MOST_SHARED * some.height,
+    }
     return [sentence for sentence, holds in told.items() if holds]

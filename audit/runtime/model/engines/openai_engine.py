@@ -491,7 +491,8 @@ class OpenAIEngine:
         if read and read < _SHARE_READ * len(request.prompt_ids) - 2:
             self._warn_once(
                 f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
-                "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
+                "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer, and whether a filter takes "
+                "names and numbers out of prompts"
             )
         if request.messages and (read or 0) > len(request.prompt_ids) / _SHARE_READ + _FEW_ADDED_TO_CHAT:
             self._warn_once(

@@ -146,19 +146,22 @@ def test_control_tokens_around_an_answer_are_none_of_it(tmp_path, tokenizer):
     assert table["text"].to_list() == [text, text, text, "", text + text]
 
 
-def test_prompts_given_back_and_rewritten_text_are_named(tmp_path):
-    notes = [f"patient: Ada Lund\ncc: cough for {days} days\nplan: rest\n" for days in range(20, 60)]
+def test_prompts_given_back_and_rewritten_or_shared_text_are_named(tmp_path):
+    notes = [f"patient: Ada Lund {days}\ncc: cough for {days} days\nplan: rest\n" for days in range(20, 60)]
     corpus = corpus_of(tmp_path / "corpus", note_rows((f"p{place}", note) for place, note in enumerate(notes)))
 
     def named(change):
         rows = [
-            {"patient_id": f"p{place}", "form": "text", "model": "audited", "prompt": note[:18], "text": change(note)}
+            {"patient_id": f"p{place}", "form": "text", "model": "audited", "prompt": note[:21], "text": change(note)}
             for place, note in enumerate(notes)
         ]
         return [sentence.split(":")[0] for sentence in find_changed(pl.DataFrame(rows), corpus)]
 
-    assert named(lambda note: note[18:]) == []
+    assert named(lambda note: note[21:]) == []
     (back,) = named(lambda note: note)
     assert back == "Most answers begin with their own prompts"
-    (rewritten,) = named(lambda note: note[18:].replace("\n", "\\n"))
+    (rewritten,) = named(lambda note: note[21:].replace("\n", "\\n"))
     assert "escapes" in rewritten
+    assert named(lambda note: notes[int(note[18:20]) % 36][21:]) == []
+    (shared,) = named(lambda note: notes[int(note[18:20]) % 10][21:])
+    assert shared.startswith("Many different prompts got the same answers")
