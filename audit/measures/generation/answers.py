@@ -120,11 +120,10 @@ _SHARED: Final = (
 
 def find_changed(generations: pl.DataFrame, corpus: Corpus) -> list[str]:
     """Return, in sentences for the report, what of text that came from elsewhere seems not to be the model's."""
-    asked = generations.filter(form="text", model="audited")
+    asked = generations.filter(form="text", model="audited", role="target")
     some = asked.gather_every(max(1, asked.height // _LOOKED_AT))
-    notes = [
-        note.text for patient in some["patient_id"].unique().sort()[:_LOOKED_AT] for note in corpus.notes_of(patient)
-    ]
+    patients = some["patient_id"].unique().sort()[:_LOOKED_AT]
+    notes = [note.text for patient_id in patients for note in corpus.notes_of(patient_id)[-1:]]
     prompted = some.filter(pl.col("prompt").str.strip_chars() != "")
     begun = prompted.filter(pl.col("text").str.starts_with(pl.col("prompt"))).height
     shared = some.filter(pl.col("text") != "", pl.col("prompt").n_unique().over("text") > 1).height

@@ -151,10 +151,13 @@ def test_prompts_given_back_and_rewritten_or_shared_text_are_named(tmp_path):
     corpus = corpus_of(tmp_path / "corpus", note_rows((f"p{place}", note) for place, note in enumerate(notes)))
 
     def named(change):
+        asked = {"form": "text", "model": "audited", "role": "target"}
         rows = [
-            {"patient_id": f"p{place}", "form": "text", "model": "audited", "prompt": note[:21], "text": change(note)}
+            asked | {"patient_id": f"p{place}", "prompt": note[:21], "text": change(note)}
             for place, note in enumerate(notes)
         ]
+        # Tasks about nobody are compared with nobody's notes.
+        rows += [asked | {"role": "nobody", "patient_id": None, "prompt": "x", "text": "x"}] * 90
         return [sentence.split(":")[0] for sentence in find_changed(pl.DataFrame(rows), corpus)]
 
     assert named(lambda note: note[21:]) == []
