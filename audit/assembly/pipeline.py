@@ -46,7 +46,7 @@ from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster import require_secure_settings
-from clinaudit.audit.runtime.console import Progress, warn
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
 from clinaudit.audit.runtime.run.directory import library_versions, scratch_directory
 from clinaudit.audit.runtime.run.evidence_tables import as_table
@@ -199,8 +199,6 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         run.write({"patients": population.describe_patients(population.tabulate_facts(known, corpus))})
         notes = MatchedCorpus(corpus, tokenizer, profile)
         changed = find_changed(generations, corpus)
-        for sentence in changed:
-            warn(f"warning: {sentence}")
         identifiers = _measure_generations(generations, notes, run, settings, site_rules)
         # A third of all memory; what is estimated stands in the evidence.
         del generations
