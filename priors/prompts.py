@@ -18,6 +18,8 @@ from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
 BACKGROUND_ENDING = "patient note:"
+#: Characters after a prompt that are looked at for a token that runs on over its end: no token is as long.
+_READ_ON = 200
 _NO_MEDICATION = "no medication left after scrubbing"
 #: Why a patient has no prompt at a tier at all: nothing that tells the tier from the one below is known.
 NO_FACT = "no distinguishing fact"
@@ -83,15 +85,16 @@ class PromptWriter:
         *,
         panel: Sequence[Diagnosis],
         count_prompt_tokens: Callable[[str], int],
-        count_note_tokens: Callable[[str], int],
+        encode: Callable[[str], Sequence[int]],
         max_new_tokens: int,
         context_length: int,
         revealed: Revealed = NO_FINDINGS,
     ) -> None:
+        """`encode` gives the tokens of a text alone, `count_prompt_tokens` how many it has with those before it."""
         self._labels = {fact: profile.fields[fact].label or DEFAULT_LABELS[fact] for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
         self._count_prompt_tokens = count_prompt_tokens
-        self._count_note_tokens = count_note_tokens
+        self._encode = encode
         self._max_new_tokens = max_new_tokens
         self._context_length = context_length
         self._revealed = revealed
@@ -151,7 +154,8 @@ class PromptWriter:
         In a chat it holds the same facts, and the budget is that of the tier's text form.
         """
         if form != "chat" and tier.is_fragment:
-            return begin_note(facts, tier, self._labels)
+            fragment = begin_note(facts, tier, self._labels)
+            return fragment if isinstance(fragment, str) else self._ended_between_tokens(fragment)
         if form == "chat" and self._render_chat is None:
             raise ValueError("no chat template was given")
         lines = self._lines(facts, tier, diagnosis)
@@ -173,6 +177,24 @@ class PromptWriter:
         if isinstance(said, str):
             return said
         return Draft(said.prompt, rest, unbroken, runs_on=runs_on, messages=said.messages)
+
+    def _ended_between_tokens(self, draft: Draft) -> Draft:
+        """Return a fragment that ends where a token of its note does: through white space, or before a last mark.
+
+        Many tokenizers (Llama 3, Qwen) have ":\\n" as one token. A model never saw ":" before such a line break, and
+        goes on with something else than the note that it knows by heart.
+        """
+        prompt, rest = draft.prompt, draft.rest or ""
+        note = prompt + rest[:_READ_ON]
+        blanks = len(note) - len(prompt) - len(note[len(prompt) :].lstrip())
+        marks = len(prompt) - len(re.sub(r"[^\w\s]+\Z", "", prompt))
+        whole = self._encode(note)
+        for change in (*range(blanks + 1), *range(-1, -marks - 1, -1)):
+            end = len(prompt) + change
+            own = self._encode(note[:end])
+            if own == whole[: len(own)]:
+                return replace(draft, prompt=note[:end], rest=(prompt + rest)[end:]) if change else draft
+        return draft
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
@@ -199,12 +221,13 @@ class PromptWriter:
         """Return the prior with its prompt and as many tokens as its answer may have; excluded where it has no room."""
         budget = self._max_new_tokens
         if draft.rest is not None:
-            budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)
+            budget = min(budget, len(self._encode(draft.rest)) if draft.rest.strip() else 0)
         # A template writes the special tokens itself.
-        count = self._count_note_tokens if prior.form == "chat" else self._count_prompt_tokens
+        asked = draft.prompt
+        tokens = len(self._encode(asked)) if prior.form == "chat" else self._count_prompt_tokens(asked)
         if budget == 0:
             reason = "nothing follows the last field"
-        elif count(draft.prompt) + budget > self._context_length:
+        elif tokens + budget > self._context_length:
             reason = TOO_LONG
         else:
             return replace(

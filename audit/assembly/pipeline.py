@@ -26,6 +26,7 @@ from clinaudit.audit.measures import population
 from clinaudit.audit.measures.cohorts.cohort import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.everyday.tasks import plan_tasks
 from clinaudit.audit.measures.generation import stage as generation
+from clinaudit.audit.measures.generation.answers import find_changed
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.stage import (
@@ -111,6 +112,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         scores, not_scored = scored.ask_models(prompts, texts, inputs, run, self_test=self_test)
         generations = generation.load_generations(prompts, inputs.tokenizer, run.store)
         run.write({"generations": generations})
+        changed = find_changed(generations, inputs.corpus) if inputs.model.files is None else []
 
         # What the models' scores of the notes show: queries needed, membership.
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
@@ -152,6 +154,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             not_scored=not_scored if settings.score else scored.NOT_ASKED_FOR,
             caveats=[
                 *scored.self_test_caveats(inputs, run.store),
+                *changed,
                 *described.find_fit_caveats(facts.values(), inputs.profile),
             ],
         )
@@ -195,6 +198,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, run.runner)
         run.write({"patients": population.describe_patients(population.tabulate_facts(known, corpus))})
         notes = MatchedCorpus(corpus, tokenizer, profile)
+        changed = find_changed(generations, corpus)
         identifiers = _measure_generations(generations, notes, run, settings, site_rules)
         # A third of all memory; what is estimated stands in the evidence.
         del generations
@@ -212,8 +216,9 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
             identifiers=identifiers,
             attacks=described.list_attacks(shown, release=None),
             warnings=[
+                *changed,
                 "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
-                "here, no diagnosis was judged, and no policy was applied."
+                "here, no diagnosis was judged, and no policy was applied.",
             ],
         )
         bound["--identifier-rules"] = described.rules_digest(corpus, site_rules)

@@ -215,7 +215,7 @@ def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequen
         profile,
         panel=panel,
         count_prompt_tokens=len,
-        count_note_tokens=estimate_tokens,
+        encode=lambda text: range(estimate_tokens(text)),
         max_new_tokens=max_new_tokens,
         context_length=_UNLIMITED,
     )

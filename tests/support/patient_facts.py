@@ -59,7 +59,7 @@ def writer_of(
         profile,
         panel=panel,
         count_prompt_tokens=lambda text: len(text) + before_prompt,
-        count_note_tokens=len,
+        encode=list,
         max_new_tokens=limit,
         context_length=context,
         revealed=revealed,

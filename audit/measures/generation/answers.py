@@ -1,6 +1,6 @@
-"""Which answers are none: refusals, and answers that say nothing (docs/methods.md, section 1).
+"""Which answers are none: refusals, and answers that say nothing (docs/methods.md, section 1); which seem changed.
 
-Both keep rules from passing, and take no answer out of a figure. Knows nothing of how an answer was made.
+The first two keep rules from passing, and take no answer out of a figure. Knows nothing of how an answer was made.
 """
 
 import re
@@ -8,7 +8,9 @@ from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.runtime.model.rewriting import seem_rewritten
 from clinaudit.audit.runtime.served.question import after_thought
+from clinaudit.priors.corpus.corpus import Corpus
 
 #: Different tokens that an answer holds at least: a short sentence has as many, a word said again and again has not.
 FEWEST_TOKENS: Final = 10
@@ -95,3 +97,39 @@ def find_what_says_something(generated: pl.DataFrame) -> pl.DataFrame:
         says_something=whole,
         says_something_before_end=whole & (pl.col("tokens_read") >= FEWEST_TOKENS) & is_rare("read"),
     )
+
+
+#: Answers, and patients with notes to compare them with, that are looked at.
+_LOOKED_AT: Final = 200
+_REWRITTEN: Final = (
+    "Answers lack things that the notes are full of (line breaks, digits, capitals), or hold marks that hardly a note "
+    "holds (other line ends, escapes, HTML, Markdown, tags): where text was changed after the model wrote it, a note "
+    "that is repeated is not recognized. Give the text as the model wrote it."
+)
+_GIVEN_BACK: Final = (
+    "Most answers begin with their own prompts: these are counted as text of the model, and water down every share. "
+    "Give what the model wrote after them."
+)
+#: Share of answers beyond which those that other prompts got, too, are named.
+_MOST_SHARED: Final = 0.3
+_SHARED: Final = (
+    "Many different prompts got the same answers word for word: of a model that writes one text whatever it is given, "
+    "or of a server that answers from a cache. Then what the model knows of these patients is not seen."
+)
+
+
+def find_changed(generations: pl.DataFrame, corpus: Corpus) -> list[str]:
+    """Return, in sentences for the report, what of text that came from elsewhere seems not to be the model's."""
+    asked = generations.filter(form="text", model="audited", role="target")
+    some = asked.gather_every(max(1, asked.height // _LOOKED_AT))
+    patients = some["patient_id"].unique().sort()[:_LOOKED_AT]
+    notes = [note.text for patient_id in patients for note in corpus.notes_of(patient_id)[-1:]]
+    prompted = some.filter(pl.col("prompt").str.strip_chars() != "")
+    begun = prompted.filter(pl.col("text").str.starts_with(pl.col("prompt"))).height
+    shared = some.filter(pl.col("text") != "", pl.col("prompt").n_unique().over("text") > 1).height
+    told = {
+        _REWRITTEN: seem_rewritten(some["text"].to_list(), notes),
+        _GIVEN_BACK: 2 * begun > prompted.height,
+        _SHARED: shared > _MOST_SHARED * some.height,
+    }
+    return [sentence for sentence, holds in told.items() if holds]

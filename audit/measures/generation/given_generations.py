@@ -3,6 +3,7 @@
 Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -151,14 +152,24 @@ def _misfit(token_ids: Sequence[int], text: str, tokenizer: ModelTokenizer) -> s
 
 
 def _with_ids(given: Iterable[Row], tokenizer: ModelTokenizer) -> Iterator[tuple[Row, Sequence[int]]]:
-    """Yield each generation with its ids: those of its text where none are given, else without a last end."""
+    """Yield each generation with its ids, those of its text where none are given; without control tokens at its ends.
+
+    A batch pads its answers to one length: padding is nothing that a model wrote.
+    """
+    named = tokenizer.settings.roles
+    around = [named[role] for role in ("bos_token", "eos_token", "pad_token") if role in named]
+    ids_around = {tokenizer.id_of(token) for token in around}
+    spelled = f"(?:{'|'.join(map(re.escape, around))})+" if around else r"(?!)"
+    ends = re.compile(rf"\A{spelled}|{spelled}\Z")
     remaining = iter(given)
     # Enough for all processors.
     while some := list(islice(remaining, 1024)):
+        some = [item | {"text": ends.sub("", item["text"])} for item in some]
         encoded = iter(tokenizer.encode_many([item["text"] for item in some if item["token_ids"] is None]))
         for item in some:
             ids = item["token_ids"]
             if ids is None:
                 yield item, next(encoded).tolist()
-            else:
-                yield item, ids[:-1] if ids[-1:] == (tokenizer.eos_id,) else ids
+                continue
+            written = [place for place, token_id in enumerate(ids) if token_id not in ids_around]
+            yield item, ids[written[0] : written[-1] + 1] if written else ()

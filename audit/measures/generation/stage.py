@@ -104,7 +104,7 @@ def make_prompt_writer(
         profile,
         panel=panel,
         count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
-        count_note_tokens=lambda text: len(tokenizer.encode(text)),
+        encode=tokenizer.encode,
         max_new_tokens=decoding.max_new_tokens,
         context_length=decoding.model.context_length,
         revealed=revealed,

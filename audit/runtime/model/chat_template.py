@@ -54,13 +54,21 @@ class ChatTemplate:
         self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
         control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, control))) if control else None
-        self._has_system = False
-        # Some templates refuse a system message, and some leave it out.
-        with suppress(_TemplateError):
-            whole = self._render((("system", _PROBE.system), ("user", _PROBE.user)))
-            self._has_system = _PROBE.system in whole
+        self._in_parts = False
+        self._has_system = self._takes_system()
         # Found before any patient's prompt is.
-        self._checked(_PROBE)
+        try:
+            self._checked(_PROBE)
+        except _EndlessError:
+            raise
+        except _TemplateError as error:
+            # Templates of models that also see images may read content in parts alone.
+            self._in_parts = True
+            self._has_system = self._takes_system()
+            try:
+                self._checked(_PROBE)
+            except _TemplateError:
+                raise error from None
         answered = ""
         with suppress(_TemplateError):
             answered = self._render((*self._messages(_PROBE), ("assistant", _ANSWER)), begins_answer=False)
@@ -81,6 +89,12 @@ class ChatTemplate:
             raise self._bad("leaves out what is said")
         return RenderedChat(prompt, messages)
 
+    def _takes_system(self) -> bool:
+        # Some templates refuse a system message, and some leave it out.
+        with suppress(_TemplateError):
+            return _PROBE.system in self._render((("system", _PROBE.system), ("user", _PROBE.user)))
+        return False
+
     def _messages(self, conversation: Conversation) -> tuple[Message, ...]:
         """Return the messages; a model without a system role is told in the user's."""
         if self._has_system:
@@ -91,8 +105,12 @@ class ChatTemplate:
         def apply() -> str:
             from transformers.utils.chat_template_utils import render_jinja_template
 
+            said = (
+                {"role": role, "content": [{"type": "text", "text": content}] if self._in_parts else content}
+                for role, content in messages
+            )
             rendered: Any = render_jinja_template(
-                [[{"role": role, "content": content} for role, content in messages]],
+                [list(said)],
                 chat_template=self._template,
                 add_generation_prompt=begins_answer,
                 **self._told,
@@ -101,7 +119,7 @@ class ChatTemplate:
 
         done = _within(DEADLINE_S, apply)
         if done is None:
-            raise self._bad(f"does not end within {DEADLINE_S:g} seconds")
+            raise _EndlessError(self._bad(f"does not end within {DEADLINE_S:g} seconds").message)
         if isinstance(done, Exception):
             # Its text may quote what was said.
             raise self._bad(f"fails ({type(done).__name__})")
@@ -118,6 +136,10 @@ class ChatTemplate:
 
 class _TemplateError(BadInputError):
     """A template that cannot be used."""
+
+
+class _EndlessError(_TemplateError):
+    """A template that takes too long."""
 
 
 class _Stopped(BaseException):

@@ -41,7 +41,10 @@ def existing_directory(path: Path) -> Path:
             raise UnsafeError(f"not a regular file: {entry}; copy the model's files into one directory")
         # A Hugging Face cache snapshot links to blobs beside it; loading through links would read unchecked files.
         if entry.is_symlink() and not entry.resolve().is_relative_to(directory):
-            raise UnsafeError(f"a link leading out of the model directory: {entry}; copy the file itself there")
+            raise UnsafeError(
+                f"a link leading out of the model directory: {entry}; copy the folder with its links followed "
+                "(cp -rL), and give the copy"
+            )
     return directory
 
 

@@ -14,6 +14,7 @@ from huggingface_hub.errors import StrictDataclassError
 from clinaudit.audit.runtime.console import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, require_unchanged
+from clinaudit.audit.runtime.model.model_directory import read_header
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
@@ -24,6 +25,8 @@ LOAD_ERRORS = (
 )  # fmt: skip
 #: What old checkpoints hold of masks and positions, which are computed today: nothing learned.
 _COMPUTED: Final = r"(^|\.)(inv_freq|position_ids|masked_bias|causal_mask|(attn|attention)\.bias)$"
+#: Types of numbers that weights have where they were quantized, as the format spells them.
+_WHOLE_NUMBERS: Final = frozenset(("I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64"))
 
 
 def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
@@ -39,7 +42,7 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     # Its declared type knows less than it takes.
     load: Any = AutoModelForCausalLM.from_pretrained
     options = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
-    model = load(str(files.directory), dtype=dtype, **options)
+    model = load(str(files.directory), config=_read_config(files), dtype=dtype, **options)
     if files.adapter is not None:
         merge_adapter(model, files.adapter)
     # Of quantized weights, libraries know what is a number.
@@ -63,7 +66,7 @@ def require_own_weights(files: ModelFiles) -> ModelFiles:
     if files.is_compared or files.quantization is not None:  # quantized: with names of their own
         return files
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM
     from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.modeling_utils import LoadStateDictConfig
     from transformers.utils import logging
@@ -74,7 +77,7 @@ def require_own_weights(files: ModelFiles) -> ModelFiles:
     # "Loading weights" would stand among our own progress, and where none is wanted.
     quieten.disable_progress_bar()
     try:
-        config = AutoConfig.from_pretrained(str(files.directory), trust_remote_code=False, local_files_only=True)
+        config = _read_config(files)
         with torch.device("meta"):
             model = auto.from_config(config, trust_remote_code=False)
         # As `from_pretrained(device_map="meta")` does, which wants the package accelerate.
@@ -90,6 +93,11 @@ def require_own_weights(files: ModelFiles) -> ModelFiles:
             "save it again with save_pretrained"
         ) from error
     _refuse(files, "lack {} of its weights", loaded.missing_keys)
+    headers = (read_header(file).items() for file in files.safetensors)
+    whole = {name for of_file in headers for name, tensor in of_file if tensor.dtype in _WHOLE_NUMBERS}
+    rounded = {name for name in whole if not re2.search(_COMPUTED, name)}
+    quantized = "give the model before it was quantized, or with its quantization_config"
+    _refuse(files, "hold {} weights of whole numbers, of which config.json says nothing", rounded, quantized)
     unused = {name for name in loaded.unexpected_keys if not re2.search(_COMPUTED, name)}
     advice = "correct config.json; LoRA factors are merged with peft, or given as an adapter with --base-model"
     _refuse(files, "hold {} weights that config.json has no place for, and that are not used", unused, advice)
@@ -99,6 +107,19 @@ def require_own_weights(files: ModelFiles) -> ModelFiles:
     untie = "where they were trained apart, set tie_word_embeddings to false in config.json"
     _refuse(files, "hold {} weights that config.json ties to others, from which they differ", apart, untie)
     return replace(files, is_compared=True)
+
+
+def _read_config(files: ModelFiles) -> Any:
+    """Return config.json as transformers reads it, without how to run: attention by another package, plain tuples."""
+    from transformers import AutoConfig
+
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    config: Any = AutoConfig.from_pretrained(
+        str(files.directory), return_dict=True, attn_implementation=None, **options
+    )
+    # Older releases saved it by this name.
+    config._attn_implementation_internal = None
+    return config
 
 
 def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download it again") -> None:

@@ -12,6 +12,7 @@ do not; a prompt for that is token ids, and the server must name the tokens that
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -45,6 +46,8 @@ _COPIES: Final = 4
 _FEW_ADDED: Final = 4
 #: Of a chat: another template's marks, the day.
 _FEW_ADDED_TO_CHAT: Final = 32
+#: JSON may hold one half alone of a character of two.
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 #: What requests of a kind share: in a chat or as text, drawn or greedy, with or without least tokens.
 _Kind = tuple[bool, bool, bool]
 
@@ -103,8 +106,9 @@ def _text_of(reply: Reply | None) -> str | None:
     if isinstance(said, list):
         said = text_in(said)
     if reply.thought and (said is None or isinstance(said, str)):
-        return f"{said}\n\n{reply.thought}" if said else f"<think>{reply.thought}"
-    return said if isinstance(said, str) else None
+        said = f"{said}\n\n{reply.thought}" if said else f"<think>{reply.thought}"
+    # Half of a character, where an answer was cut within it, is none: nothing could encode it.
+    return _HALVES.sub("\ufffd", said) if isinstance(said, str) else None
 
 
 def _hides_thoughts(answer: dict[str, Any]) -> bool:
@@ -487,7 +491,8 @@ class OpenAIEngine:
         if read and read < _SHARE_READ * len(request.prompt_ids) - 2:
             self._warn_once(
                 f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
-                "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
+                "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer, and whether a filter takes "
+                "names and numbers out of prompts"
             )
         if request.messages and (read or 0) > len(request.prompt_ids) / _SHARE_READ + _FEW_ADDED_TO_CHAT:
             self._warn_once(

@@ -151,7 +151,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path):
     corpus = corpus_of(tmp_path / "corpus", notes, patients)
     panel = load_panel(only=["depression", "hiv"])
     writer = PromptWriter(
-        PROFILE, panel=panel, count_prompt_tokens=len, count_note_tokens=len, max_new_tokens=10**6, context_length=10**7
+        PROFILE, panel=panel, count_prompt_tokens=len, encode=list, max_new_tokens=10**6, context_length=10**7
     )
     status: dict[str, dict[str, bool]] = {
         "a": {"depression": True, "hiv": False},

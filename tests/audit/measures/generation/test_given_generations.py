@@ -6,8 +6,14 @@ import os
 
 import polars as pl
 import pytest
+from support.patient_facts import corpus_of, note_rows
 
-from clinaudit.audit.measures.generation.given_generations import COLUMNS, read_given_generations
+from clinaudit.audit.measures.generation.answers import find_changed
+from clinaudit.audit.measures.generation.given_generations import (
+    COLUMNS,
+    read_given_generations,
+    tokenize_generations,
+)
 from clinaudit.errors import BadInputError
 
 SOUND: dict[str, object] = {"generation_id": "g1", "patient_id": "a", "tier": "public", "text": "Zebulon\0 \r\n"}
@@ -119,3 +125,46 @@ def test_missing_columns_are_reported_once(tmp_path):
         "g.jsonl, column patient_id: is missing",
         "g.jsonl, column tier: is missing",
     ]
+
+
+def test_control_tokens_around_an_answer_are_none_of_it(tmp_path, tokenizer):
+    text = "plan: rest"
+    ids = list(tokenizer.encode(text))
+    end = tokenizer.eos_id
+    rows = [
+        {"text": text, "token_ids": [end, end, *ids, end, end, end]},
+        {"text": f"{text}<|endoftext|><|endoftext|>", "token_ids": [*ids, end, end]},
+        {"text": f"<|endoftext|>{text}<|endoftext|>"},
+        {"text": "<|endoftext|>", "token_ids": [end]},
+        # Within an answer they are what the model wrote.
+        {"text": f"{text}{text}", "token_ids": [*ids, end, *ids]},
+    ]
+    write_jsonl(tmp_path / "g.jsonl", [SOUND | {"generation_id": str(place), **row} for place, row in enumerate(rows)])
+    corpus = corpus_of(tmp_path / "corpus", note_rows([("a", text)]))
+    table = tokenize_generations(iter(read(tmp_path / "g.jsonl")), corpus, tokenizer, name="g.jsonl")
+    assert table["token_ids"].to_list() == [ids, ids, ids, [], [*ids, end, *ids]]
+    assert table["text"].to_list() == [text, text, text, "", text + text]
+
+
+def test_prompts_given_back_and_rewritten_or_shared_text_are_named(tmp_path):
+    notes = [f"patient: Ada Lund {days}\ncc: cough for {days} days\nplan: rest\n" for days in range(20, 60)]
+    corpus = corpus_of(tmp_path / "corpus", note_rows((f"p{place}", note) for place, note in enumerate(notes)))
+
+    def named(change):
+        asked = {"form": "text", "model": "audited", "role": "target"}
+        rows = [
+            asked | {"patient_id": f"p{place}", "prompt": note[:21], "text": change(note)}
+            for place, note in enumerate(notes)
+        ]
+        # Tasks about nobody are compared with nobody's notes.
+        rows += [asked | {"role": "nobody", "patient_id": None, "prompt": "x", "text": "x"}] * 90
+        return [sentence.split(":")[0] for sentence in find_changed(pl.DataFrame(rows), corpus)]
+
+    assert named(lambda note: note[21:]) == []
+    (back,) = named(lambda note: note)
+    assert back == "Most answers begin with their own prompts"
+    (rewritten,) = named(lambda note: note[21:].replace("\n", "\\n"))
+    assert "escapes" in rewritten
+    assert named(lambda note: notes[int(note[18:20]) % 36][21:]) == []
+    (shared,) = named(lambda note: notes[int(note[18:20]) % 10][21:])
+    assert shared.startswith("Many different prompts got the same answers")

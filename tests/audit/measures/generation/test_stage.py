@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+import pytest
+from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.chat_tokenizers import CHATML, save_chat_tokenizer
 from support.patient_facts import PROFILE
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
@@ -105,6 +107,31 @@ def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(tmp_
     assert {form: row["refused"] for form, row in rows.items()} == {"text": None, "chat": True}
     # A refusal that recites is a leak all the same.
     assert rows["chat"]["text"].startswith(f"{refusal} patient:")
+
+
+@pytest.mark.parametrize(
+    ("joined", "follows", "ends"),
+    [
+        ("  ", "\nleft", "cough\nhpi:"),
+        (":\n", "\nleft", "cough\nhpi:\n"),
+        (":\n", "\n left", "cough\nhpi:\n"),
+        ("\n ", "\n left", "cough\nhpi:"),
+        (":\r\n", "\r\nleft", "cough\nhpi:\r\n"),
+        (":l", "left", "cough\nhpi"),
+        ("i:left", "left", "cough\nhpi:"),
+    ],
+)
+def test_a_prompt_ends_where_a_token_of_its_note_does(joined, follows, ends, tmp_path):
+    # One token beside the bytes, or as many as lead to it.
+    place = save_byte_level_tokenizer(
+        tmp_path / "tokenizer", texts=[joined] * 4, size=255 + 2 * len(joined), by_words=False
+    )
+    corpus = corpus_with(tmp_path / "corpus", {"p": [PLAIN.replace("hpi:\nleft", f"hpi:{follows}")]})
+    ((prompt, budget),) = plan(corpus, ModelTokenizer(place))[0].select("prompt", "max_new_tokens").iter_rows()
+    assert prompt.endswith(ends)
+    note = corpus.notes_of("p")[0].text
+    assert note.startswith(prompt)
+    assert budget == min(1000, len(ModelTokenizer(place).encode(note.removeprefix(prompt))))
 
 
 def test_a_served_models_text_is_cut_on_its_ids(tokenizer):

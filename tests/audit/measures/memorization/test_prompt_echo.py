@@ -96,7 +96,7 @@ def world(request, tmp_path_factory):
         profile = load_profile(Path(request.param))
     corpus = read_corpus(folder)
     writer = PromptWriter(
-        profile, panel=[], count_prompt_tokens=len, count_note_tokens=len, max_new_tokens=50, context_length=10**6
+        profile, panel=[], count_prompt_tokens=len, encode=list, max_new_tokens=50, context_length=10**6
     )
     count: Counter[str] = Counter()
     asked = [name for name in sorted(notes) if count.update([notes[name][0]]) or count[notes[name][0]] <= ASKED_EACH]

@@ -48,6 +48,18 @@ def test_the_token_that_ends_a_turn(dialect, token, tokenizer_directory, tmp_pat
     assert template.stop_token_ids == {tokenizer.id_of(token)}
 
 
+@pytest.mark.parametrize("system", ["", "{% if m.role == 'system' %}{{ raise_exception('none') }}{% endif %}"])
+@pytest.mark.parametrize(
+    "part", ["m.content[0]['text']", "(m.content | selectattr('type', 'equalto', 'text') | first).text"]
+)
+def test_a_template_that_reads_parts_alone_is_given_parts(system, part, tokenizer_directory, tmp_path):
+    parts = f"{{% for m in messages %}}{system}<|im_start|>{{{{ {part} }}}}<|im_end|>{{% endfor %}}"
+    conversation = converse(LINES)
+    said = load(tokenizer_directory, tmp_path, parts)[1].render(conversation)
+    assert said.prompt.count(conversation.user) == said.prompt.count(conversation.system) == 1
+    assert len(said.messages) == (1 if system else 2)
+
+
 def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory, tmp_path):
     _, template = load(tokenizer_directory, tmp_path, CHATML)
     assert isinstance(template.render(converse(["cc: <|im_end|>"])), str)

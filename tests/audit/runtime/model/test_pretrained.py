@@ -45,6 +45,10 @@ def train_the_head_apart(weights):
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"] + 0.01
 
 
+def round_a_weight(weights):
+    weights["model.norm.weight"] = weights["model.norm.weight"].to(torch.int8)
+
+
 def save_the_head_too(weights):
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"].clone()
 
@@ -61,6 +65,7 @@ def save_the_head_too(weights):
         ("llama", holding(), {"num_hidden_layers": 3}, "lack 9 of its weights"),
         ("llama", holding(), {"intermediate_size": 16}, "other shapes"),
         ("llama", holding(), {"tie_word_embeddings": True}, r"ties to others.*lm_head.*tie_word_embeddings to false"),
+        ("llama", round_a_weight, {}, r"hold 1 weights of whole numbers.*\(model\.norm\.weight\).*quantized"),
         ("tied", train_the_head_apart, {}, r"ties to others.*lm_head"),
     ],
 )
@@ -88,6 +93,22 @@ def test_what_old_checkpoints_hold_and_nobody_learned_is_loaded_without(room, tm
     plain = load_pretrained(inspect_model(room / model), dtype=torch.float32).state_dict()
     assert loaded.keys() == plain.keys()
     assert all(torch.equal(loaded[name], tensor) for name, tensor in plain.items())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"return_dict": False},
+        {"attn_implementation": "flash_attention_2"},
+        {"_attn_implementation": "flash_attention_2"},
+        {"use_cache": False, "output_hidden_states": True, "torchscript": True},
+    ],
+)
+def test_how_a_model_was_run_elsewhere_is_no_matter(room, tmp_path, settings):
+    files = inspect_model(changed(room / "llama", tmp_path / "model", **settings))
+    ids = torch.tensor([[5, 6, 7]])
+    asked, plain = (load_pretrained(of, dtype=torch.float32) for of in (files, inspect_model(room / "llama")))
+    assert torch.equal(asked(input_ids=ids).logits, plain(input_ids=ids).logits)
 
 
 def test_a_network_saved_without_its_tied_head_is_whole(room, tmp_path):

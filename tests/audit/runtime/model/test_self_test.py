@@ -229,6 +229,69 @@ def test_a_tokenizer_that_loses_a_text_fails_it(model, tokenizer, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # peft warns of settings that do not matter here
+def test_a_tokenizer_that_writes_most_words_otherwise_fails_it(model, tokenizer, monkeypatch):
+    decode = tokenizer.decode_with_spans
+    monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: (decode(ids)[0].upper(), decode(ids)[1]))
+    with pytest.raises(BadInputError, match="gives most words of the notes back otherwise"):
+        begun(model, tokenizer)
+    # Figures are alike in any case.
+    half = [f"{text}{'1 2 3 4 5 6 7 8 ' * text.count('rest')}" for text in TEXTS]
+    assert any("does not give texts back" in sentence for sentence in begun(model, tokenizer, half).named)
+
+
+@pytest.mark.parametrize(
+    ("written", "how"),
+    [
+        (lambda text: text, None),
+        (lambda text: text.replace("\n", "\r\n"), "with line feeds alone"),
+        (str.upper, "in lower case"),
+        (lambda text: text.replace("\n", "\n \t"), "in lines without further blanks"),
+        (lambda text: text.replace("\n", "\n "), "in lines without further blanks"),
+        (lambda text: text.replace("fl", "\ufb02"), "with letters composed"),
+        (lambda text: text.replace("e", "é"), "in ASCII"),
+    ],
+)
+def test_notes_that_are_written_otherwise_than_in_training_are_named(written, how, model, tokenizer):
+    trained = [f"fluids: few\n{text}" for text in TEXTS]
+    known = [tokenizer.encode(text) for text in trained]
+
+    class Trained(Faulty):
+        """Finds likely what begins as a text that it was trained on does."""
+
+        def score(self, requests):
+            asked = {one.key: one.token_ids for one in requests}
+            for scores in super().score(requests):
+                is_known = any(text[: len(asked[scores.key])] == asked[scores.key] for text in known)
+                yield dataclasses.replace(scores, log_probs=scores.log_probs * 0 - (1 if is_known else 5))
+
+    test = SelfTest(model, tokenizer, list(map(written, trained)), scores=True, chat=False)
+    test(Trained(model))
+    found = [sentence for sentence in test.named if "likelier where they are written" in sentence]
+    assert [str(how) in sentence for sentence in found] == [True] * (how is not None)
+
+
+@pytest.mark.parametrize(("writes", "named"), [(True, None), (False, "after the token of a beginning")])
+def test_a_model_that_needs_a_beginning_is_read_after_it(writes, named, model, tokenizer, monkeypatch):
+    end = tokenizer.eos_id
+    roles = {"eos_token": "<|endoftext|>", "bos_token": "<|endoftext|>"}
+    monkeypatch.setattr(tokenizer, "settings", dataclasses.replace(tokenizer.settings, roles=roles))
+    if writes:
+        monkeypatch.setattr(tokenizer, "encode_prompt", lambda text: (end, *tokenizer.encode(text)))
+
+    class Trained(Faulty):
+        def score(self, requests):
+            asked = {one.key: one.token_ids for one in requests}
+            for scores in super().score(requests):
+                first, *text = asked[scores.key]
+                is_known = first == end and any(tokenizer.encode(one)[: len(text)] == tuple(text) for one in TEXTS)
+                yield dataclasses.replace(scores, log_probs=scores.log_probs * 0 - (1 if is_known else 9))
+
+    test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False)
+    test(Trained(model))
+    found = [sentence for sentence in test.named if "likelier" in sentence]
+    assert [str(named) in sentence for sentence in found] == ([False, True] if named else [])
+
+
 def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(model, tokenizer, tmp_path, monkeypatch):
     base = model.files.directory
     save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])

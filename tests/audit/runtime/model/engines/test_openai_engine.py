@@ -262,6 +262,8 @@ def beside(**fields):
         (message(None, content="plan"), "plan", "stop"),
         (message(content=None, refusal="I can't help with that."), "I can't help with that.", "stop"),
         (message(content=""), "", "stop"),
+        # Half of a character, as JSON may have it.
+        (message(content="plan \ud83d"), "plan \ufffd", "stop"),
         # Without a word for the end the count of tokens tells it.
         (message(None, written=9, content="plan"), "plan", "length"),
         (message(None, written=8, content="plan"), "plan", "stop"),
