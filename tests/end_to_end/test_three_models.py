@@ -10,20 +10,25 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.first_window_twin import first_window
 from support.memorization_twin import Twin, patients_holding
 from support.models.score_twin import TOLERANCE
 from support.models.trained_models import CONTEXT, Architecture, make_network, store, teach
-from support.patient_facts import corpus_of
+from support.patient_facts import PROFILE, corpus_of
 from support.runs.command_line import PROGRAM, run_command
 from support.runs.tables import exact_of
 from support.simulations import first_of
 
+from clinaudit.audit.measures.extraction import find_openings
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.audit.runtime.run.evidence_tables import read_frame, read_table
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import read_facts
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 
 #: The first is stored in float16.
@@ -31,6 +36,8 @@ ARCHITECTURES: tuple[Architecture, ...] = ("llama", "gpt2", "qwen2")
 HALF = ARCHITECTURES[0]
 #: Tokens of a match, and of an answer.
 N, BUDGET = 6, 24
+#: Characters without which an opening ends within a token.
+CUT = 3
 TIER = "encounter"
 STOCK = (
     "the cough began on Monday and is worse at night. ",
@@ -67,8 +74,8 @@ def audit(architecture, folder):
     rows = [{"patient_id": f"p{at:02}", "note_id": f"n{at:02}", "text": note_of(at, rng)} for at in range(14)]
     patients = "".join(f"p{at:02},{'train' if at < 10 else 'nontrain'}\n" for at in range(14))
     corpus = corpus_of(folder / "corpus", rows, f"patient_id,split\n{patients}")
-    # No words keep its tokens apart: some would lie across the end of an opening. Transformers reads the text of a Qwen by
-    # words all the same.
+    # No words keep its tokens apart: some would lie across the end of an opening. Transformers reads the text of a
+    # Qwen by words all the same.
     texts = [str(row["text"]) for row in rows]
     model = save_byte_level_tokenizer(folder / "model", texts=texts, size=420, by_words=False)
     network = make_network(architecture, 420)
@@ -148,6 +155,17 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place, tmp_path
         cells[prior["arm"]][next((str(most) for most in QUERY_LIMITS if queries <= most), "more")] += 1
     # Openings end where a token does, by the ids of tokenizer.json, whatever class goes with the architecture.
     assert not straddling
+
+    # Where no such end is found, the token that lies across an opening's end is the model's.
+    asked = read_frame(evidence, "priors").with_columns(pl.col("prompt").str.head(-CUT))
+    matched = MatchedCorpus(of.corpus, of.tokenizer, PROFILE)
+    facts = read_facts(of.corpus, PROFILE, of.corpus.patients)
+    found = find_openings(asked, facts, matched, match_tokens=N, progress=Progress(quiet=True))
+    for patient, start, end in found.select("patient_id", "token_start", "token_end").iter_rows():
+        prior = priors[patient] | {"prompt": priors[patient]["prompt"][:-CUT]}
+        assert (start, end) == first_window(prior, of.corpus, of.tokenizer, n=N)
+        straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:start]) < len(prior["prompt"])
+    assert straddling
     exact = exact_of(evidence.parent)
     names = list(map(str, QUERY_LIMITS))
     for arm in ("train", "nontrain"):
