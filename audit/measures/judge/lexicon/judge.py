@@ -25,7 +25,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_di
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "12"
+LEXICON_JUDGE_VERSION = "13"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -42,6 +42,8 @@ _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
+
+_OF_HIMSELF: Final[dict[str, PatientStatus]] = {"NOT_HIS": "negative", "HIS_TOO": "positive"}
 
 
 class Mention(NamedTuple):
@@ -113,6 +115,9 @@ class LexiconJudge:
                 if is_infection and kind is TermKind.MEDICATION and rule == "default":
                     around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
                     status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
+                if status == "ambiguous":
+                    told = (of for name, of in _OF_HIMSELF.items() if _LAYOUT[name].match(meant.text, span.end))
+                    status, rule = next(((of, "himself") for of in told), (status, rule))
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
