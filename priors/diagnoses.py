@@ -144,10 +144,12 @@ class _TermMatcher:
         found = [
             TermMatch(span, kind)
             for kind, terms in self._terms.items()
-            if terms in held and kind in kinds
+            if kind in kinds and terms in held
             for span in terms.find(text)
         ]
-        if found and (other := self._not_meant.find(text)):
+        if not found:
+            return found
+        if other := self._not_meant.find(text):
             starts = [span.start for span in other]
             within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
             found = [

@@ -25,7 +25,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_di
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "12"
+LEXICON_JUDGE_VERSION = "13"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -42,6 +42,8 @@ _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
+#: What a text says of the patient himself, after a mention that is of somebody else or of nobody, by the pattern.
+_OF_HIMSELF: Final[dict[str, PatientStatus]] = {"NOT_HIS": "negative", "HIS_TOO": "positive"}
 
 
 class Mention(NamedTuple):
@@ -51,7 +53,7 @@ class Mention(NamedTuple):
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A rule of the layout, what a cue says, `another` (a person), `purpose` (of a drug), `question`, or `default`.
+    #: A rule of the layout, what a cue says, `another` or `himself`, `purpose` (of a drug), `question`, or `default`.
     rule: str
 
 
@@ -82,20 +84,15 @@ class LexiconJudge:
                 if not mentions:
                     yield Verdict(False)
                     continue
-                found = {mention.status for mention in mentions}
+                status = next(of for of in _PRECEDENCE if any(one.status == of for one in mentions))
                 names, symptoms, medications = (
                     tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
                     for kinds in (_NAMES, (TermKind.SYMPTOM,), (TermKind.MEDICATION,))
                 )
-                yield Verdict(
-                    True,
-                    next(status for status in _PRECEDENCE if status in found),
-                    names,
-                    symptoms,
-                    medications,
-                    is_queried=any(one.rule in ("query", "queried") for one in mentions if one.kind in _NAMES),
-                    is_named=any(one.status == "positive" for one in mentions if one.kind in _NAMES),
-                )
+                named = [one for one in mentions if one.kind in _NAMES]
+                is_queried = any(one.rule in ("query", "queried") for one in named)
+                is_named = any(one.status == "positive" for one in named)
+                yield Verdict(True, status, names, symptoms, medications, is_queried=is_queried, is_named=is_named)
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> Iterator[list[Mention]]:
         """Yield for each diagnosis its mentions in `text`, by position, each with its status."""
@@ -113,6 +110,9 @@ class LexiconJudge:
                 if is_infection and kind is TermKind.MEDICATION and rule == "default":
                     around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
                     status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
+                for name, said in _OF_HIMSELF.items():
+                    if status == "ambiguous" and _LAYOUT[name].match(meant.text, span.end):
+                        status, rule = said, "himself"
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
@@ -132,8 +132,8 @@ def _attribute(
         if (
             kind in kinds
             and within in (None, section)
+            and follows.match(after)  # first, as a match is sooner refused than a search
             and leads.search(before)
-            and follows.match(after)
             and not unless.search(before)
             and not is_exception.search(clause[slice(*span)])
         ):
@@ -167,7 +167,7 @@ _RULES: Final = [
         row["status"],
         row["name"],
         row.get("section"),
-        frozenset(row.get("kinds", TermKind)),
+        tuple(map(TermKind, row.get("kinds", TermKind))),
         *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
     )
     for row in PHRASE_TABLES["rules"]
@@ -182,24 +182,26 @@ def section_at(text: str, position: int) -> str:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _sections(text: str) -> list[tuple[Span, str]]:
-    """Return the sections of a text whose kind is not other, in order."""
+    """Return the sections of a text whose kind is not other, in order: each up to the end of the next header."""
     # So that the text's first line begins as the others do.
     lined = f"\n{text}"
-    found, headers = list[tuple[Span, str]](), list[re.Match[str]]()
-    for header in _LAYOUT["HEADER"].finditer(lined) if _LAYOUT["TELLING"].search(lined) else ():
-        name = header["name"]
-        # Alone on its line one is in capitals, or has one and several words: "Drug History". One such word ("Alcohol")
-        # may be an item of a list.
-        if header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])):
-            headers.append(header)
-    ends = [*(header.end() for header in headers[1:]), len(lined)]
-    for header, end in zip(headers, ends, strict=False):
-        start = header.end()
+    found = list[tuple[Span, str]]()
+    for telling in _LAYOUT["TELLING"].finditer(lined):
+        header = _LAYOUT["HEADER"].match(lined, telling.start())
+        if header is None or not _opens(header):
+            continue
+        following = filter(_opens, _LAYOUT["HEADER"].finditer(lined, header.end()))
+        start, end = header.end(), next((other.end() for other in following), len(lined))
         if header["family"]:
             end = _family_end(lined, start, end, is_after_sign=header["sign"] is not None)
-        kinds = (kind for kind in ("family", "allergies", "education") if header[kind])
-        found += [(Span(start - 1, end - 1), kind) for kind in kinds]
+        found += [(Span(start - 1, end - 1), kind) for kind in ("family", "allergies", "education") if header[kind]]
     return found
+
+
+def _opens(header: re.Match[str]) -> bool:
+    """Whether a header opens a section: alone on its line it is in capitals, or has one and several words."""
+    name = header["name"]  # "Drug History"; one such word ("Alcohol") may be an item of a list
+    return bool(header["bare"] is None or name.isupper() or (name[0].isupper() and (" " in name or header["family"])))
 
 
 def _family_end(text: str, start: int, end: int, *, is_after_sign: bool) -> int:
@@ -259,10 +261,10 @@ def _clause_ends(text: str, part: Span) -> list[int]:
 
 
 def _line_cuts(text: str, part: Span) -> Iterator[int]:
-    """Yield the ends of the lines that end a clause: not those of a list that is denied, nor those merely wrapped."""
+    """Yield the ends of lines but the last that end a clause: not in a denied list, nor where merely wrapped."""
     is_bullet, is_header = _LAYOUT["BULLET"].match, _LAYOUT["HEADER_LIKE"].match
     end, in_negated_list = part.start, False
-    for line, following in pairwise([*text[slice(*part)].splitlines(keepends=True), ""]):
+    for line, following in pairwise(text[slice(*part)].splitlines(keepends=True)):
         end, bare = end + len(line), line.rstrip()
         if bare.endswith(":") and _LAYOUT["NEGATED_LIST"].search(line):
             in_negated_list = True
