@@ -362,9 +362,10 @@ class CorpusWriter:
         self.repeated += now == self._before
         self._before = now
         self.without_day += visit is not None and visit[0].isoformat() in cells.NO_DAYS
-        if len(given) >= self.longest[0]:
-            others = self.longest[1] if len(given) == self.longest[0] else set()
-            self.longest = len(given), others | {hash(given)}
+        if len(given) > self.longest[0]:
+            self.longest = len(given), set()
+        if len(given) == self.longest[0]:
+            self.longest[1].add(hash(given))
         days = (self.latest_visit.get(patient_id), None if visit is None else visit[0])
         self.latest_visit[patient_id] = max(filter(None, days), default=None)
         self._notes_file.write(_csv_line(map(row.get, _NOTE_COLUMNS)))

@@ -28,6 +28,7 @@ _LEDGER_NAME = "import.json"
 _CELL_ENDS = re.compile(r"[,;|\t]")
 #: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
 _FEWEST_CUT = 3
+#: Characters below which a length is no limit: of short notes many are equally long.
 _LEAST_LIMIT = 200
 
 

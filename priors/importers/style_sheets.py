@@ -71,6 +71,8 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
 _FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "min-width", *_OVERFLOW)
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
+#: By free property: the values that may change a text. A width of nothing hides only what may not flow over it.
+_MAY_CHANGE: Final = {**HIDES, "width": _NEVER, "font-family": _FONT_OF_SIGNS}
 #: Text that a sheet writes before or after an element: none, or a plain one.
 _GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
@@ -252,7 +254,7 @@ def _values(declarations: str) -> Iterator[tuple[str, str, bool]]:
 def _decides(name: str, value: str) -> bool:
     """Whether a property may change what text is shown, or how: a size does where it is nothing."""
     if name in _FREE:
-        return {**HIDES, "width": _NEVER, "font-family": _FONT_OF_SIGNS}.get(name, _NEVER).fullmatch(value) is not None
+        return _MAY_CHANGE.get(name, _NEVER).fullmatch(value) is not None
     return value.strip() != ""
 
 
