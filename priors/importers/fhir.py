@@ -74,6 +74,12 @@ _LIST_NUMBER = re.compile(r"^\s*(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})[.)]\s")
 _PLUS = re.compile(r"^[^\S\n]*\+", re.MULTILINE)
 _SUPERSCRIPT_OF_UNIT = re.compile(r"(?<=[a-zμ])\^(?=[0-9])")
 _OLDER = "versions of a resource of which a newer one was read"
+#: What stands in an export beside the resources that are read, by its type.
+_BESIDE = {
+    resources.NEXT_PAGE: "Bundles with a link to a next page: it must be a file of the export, too",
+    "Composition": "Compositions: the text of their sections is not read",
+    "OperationOutcome": "answers of the server (OperationOutcome): they may say what the export lacks",
+}
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
 _ATTACHMENTS = ("content.attachment", "presentedForm")
@@ -149,27 +155,21 @@ class FhirExport(Export):
     def _read_first(self, found: Found) -> str:
         """Read what others point at, and note the version of what points at them; return the type of resource."""
         kind, ledger = found.kind, self.reader.ledger
-        if kind == resources.NEXT_PAGE:
-            ledger.left_aside["Bundles with a link to a next page: it must be a file of the export, too"] += 1
-            return kind
+        if kind in _BESIDE:
+            ledger.left_aside[_BESIDE[kind]] += 1
         if kind == resources.DELETED:
             key = self._index.key(found.full_url) or ""
             before, now = self._deleted.get(key, datetime.min.replace(tzinfo=UTC)), resources.moment_of(found)
             self._deleted[key] = None if before is None or now is None else max(before, now)
             if key.partition("/")[0] not in _POINTING:
                 ledger.left_aside["deletions of what is no document and no condition: not followed"] += 1
-            return kind
-        if kind in _POINTING:
+        elif kind in _POINTING:
             with suppress(RecordError):  # it is rejected when it is read
                 self._note_version(found)
-            return kind
-        table = kind if kind in _POINTED_AT or kind == "OperationOutcome" else _OTHER
-        ledger.seen(table)
-        ledger.take(table, [found.place], found, self._read_pointed_at if kind in _POINTED_AT else lambda _: False)
-        if kind == "Composition":
-            ledger.left_aside["Compositions: the text of their sections is not read"] += 1
-        if kind == "OperationOutcome":
-            ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
+        elif kind != resources.NEXT_PAGE:
+            table = kind if kind in _POINTED_AT or kind == "OperationOutcome" else _OTHER
+            ledger.seen(table)
+            ledger.take(table, [found.place], found, self._read_pointed_at if kind in _POINTED_AT else lambda _: False)
         return kind
 
     def _note_version(self, found: Found) -> None:

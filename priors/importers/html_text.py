@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.rtf_text import is_symbol_font, raised, shown_signs
@@ -326,30 +326,28 @@ class _Page:
         display = self._display(element)
         if display == "none" or _is_out_of_sight(style, display):
             return None
-        look = around
+        changes: dict[str, Any] = {"white_space": style.get("white-space", "revert")}
+        if changes["white_space"].startswith("revert"):  # as without a sheet
+            changes["white_space"] = _WHITE_SPACE.get(tag, around.white_space)
         if size := style.get("font-size"):  # what stands within may be larger again, but for a share of nothing
-            is_share = look.is_tiny and size.endswith(("em", "%")) and not size.endswith("rem")
-            look = replace(look, is_tiny=is_share or HIDES["font-size"].fullmatch(size) is not None)
-        given = style.get("white-space", "revert")
-        if given.startswith("revert"):  # as without a sheet
-            given = _WHITE_SPACE.get(tag, look.white_space)
-        look = replace(look, white_space=given)
+            is_share = around.is_tiny and size.endswith(("em", "%")) and not size.endswith("rem")
+            changes["is_tiny"] = is_share or HIDES["font-size"].fullmatch(size) is not None
         if "visibility" in style:
-            look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
+            changes["is_visible"] = style["visibility"] not in ("hidden", "collapse")
         if tag == "sup" or (display in _INLINE and _is_raised(style)):
-            look = replace(look, is_raised=True)
+            changes["is_raised"] = True
         elif tag == "sub" or style.get("vertical-align", "").startswith(("sub", "-")):
-            look = replace(look, is_raised=False)
+            changes["is_raised"] = False
         if "text-transform" in style:
-            look = replace(look, transform=style["text-transform"])
+            changes["transform"] = style["text-transform"]
         family = style.get("font-family", element.get("face") if tag == "font" else None)
         if family is not None:
             name = family.partition(",")[0].strip(" \"'")
-            look = replace(look, symbol_font=name if is_symbol_font(name) else "")
+            changes["symbol_font"] = name if is_symbol_font(name) else ""
         if tag in ("ol", "ul", "li") or "list-style-type" in style:
-            given = _LIST_TYPES.get(element.get("type", ""), look.list_style if tag == "li" else "")
-            look = replace(look, list_style=style.get("list-style-type", given))
-        return look
+            given = _LIST_TYPES.get(element.get("type", ""), around.list_style if tag == "li" else "")
+            changes["list_style"] = style.get("list-style-type", given)
+        return replace(around, **changes)
 
     def _add(self, text: str, look: _Look) -> None:
         """Add text of an element, with its blanks as its style has them."""

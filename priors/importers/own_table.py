@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
@@ -29,65 +29,30 @@ from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Row
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
-
-def _must(holds: Callable[[Any], bool], said: str) -> Callable[[Any], Any]:
-    """Return what refuses a value of which something does not hold, with what is said then."""
-
-    def checked(value: Any) -> Any:
-        if not holds(value):
-            raise PydanticCustomError(SAID, "{problem}", {"problem": said})
-        return value
-
-    return checked
-
-
-def _is_line_encoding(name: str) -> bool:
-    """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
-    try:
-        plain = 'a,"\n'
-        return (
-            codecs.lookup(name)._is_text_encoding
-            and plain.encode(name) == plain.encode("ascii")
-            # Not every codec can tell a byte that it does not know.
-            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
-        )
-    except (LookupError, ValueError):
-        return False
-
-
 _Text = Annotated[str, Field(min_length=1)]
-_DateFormat = Annotated[
-    _Text,
-    AfterValidator(
-        _must(
-            lambda form: all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j"))),
-            "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y",
-        )
-    ),
-]
-_four_digits = _must(lambda form: "%y" not in form, "%y cannot tell 1925 from 2025; export years of four digits")
-_one_column = _must(
-    lambda name: not isinstance(name, list),
-    "a text is needed; join several into one in the export, as the training texts had them",
-)
-_one_mark = _must(lambda mark: len(mark) == 1 and mark not in '"\r\n', 'must be one character, such as ";" or "\\t"')
 
 
-def _without_mark(name: str) -> str:
-    # A mark at the beginning of UTF-8 is read whether it is said or not.
-    return "utf-8" if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE) else name
-
-
-_known_encoding = _must(
-    _is_line_encoding, 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16: save as UTF-8'
-)
+def _line_encoding(name: str) -> str:
+    """Check an encoding: its texts must be split into lines at their bytes, so ASCII must mean itself."""
+    if re.fullmatch(r"utf[-_ ]?8[-_ ]?(?:sig|bom)", name, re.IGNORECASE):
+        return "utf-8"  # a mark at the beginning is read whether it is said or not
+    plain = 'a,"\n'
+    with suppress(LookupError, ValueError):
+        # Not every codec can tell a byte that it does not know.
+        again = plain.encode("ascii").decode(name, errors="surrogateescape")
+        if codecs.lookup(name)._is_text_encoding and plain.encode(name) == plain.encode("ascii") and again == plain:
+            return name
+    said = 'is none that is known (such as "utf-8", "cp1252", "latin-1"), or UTF-16: save as UTF-8'
+    raise PydanticCustomError(SAID, "{problem}", {"problem": said})
 
 
 class _Columns(TomlTable):
     """Column of the table by column of the corpus."""
 
     patient_id: _Text
-    text: Annotated[_Text, BeforeValidator(_one_column)]
+    text: _Text = Field(
+        description="a text is needed; join several into one in the export, as the training texts had them"
+    )
     note_id: _Text | None = None
     visit_date: _Text | None = None
     provider: _Text | None = None
@@ -109,8 +74,16 @@ class _Columns(TomlTable):
 class _Formats(TomlTable):
     """Format of a date by column of the corpus; without one a date is ISO 8601."""
 
-    visit_date: _DateFormat | None = None
-    dob: Annotated[_DateFormat, AfterValidator(_four_digits)] | None = None
+    visit_date: str | None = Field(
+        None,
+        pattern="%[Yy].*%[dj]|%[dj].*%[Yy]",
+        description="lacks the year (%Y) or the day (%d); write it as %d/%m/%Y",
+    )
+    dob: str | None = Field(
+        None,
+        pattern="%Y.*%[dj]|%[dj].*%Y",
+        description="%y cannot tell 1925 from 2025; give the day (%d) and a year of four digits (%Y)",
+    )
 
 
 class _Codes(TomlTable):
@@ -130,8 +103,10 @@ class _ColumnMap(TomlTable):
     #: Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
-    delimiter: Annotated[str, AfterValidator(_one_mark)] | None = None
-    encoding: Annotated[str, AfterValidator(_without_mark), AfterValidator(_known_encoding)] = "utf-8"
+    delimiter: str | None = Field(
+        None, pattern=r'^[^"\r\n]$', description='must be one character, such as ";" or "\\t"'
+    )
+    encoding: Annotated[str, AfterValidator(_line_encoding)] = "utf-8"
     #: Whether a text that is RTF or HTML is read as what it shows.
     plain_text: bool = False
     #: Excel alone.
@@ -183,8 +158,7 @@ _AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 class _Note:
     """The rows of one note."""
 
-    #: The number of the first row.
-    number: int
+    places: list[Place] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     #: A row before, between or after them could not be read.
     is_torn: bool = False
@@ -192,49 +166,37 @@ class _Note:
     is_cut: bool = False
 
 
-@dataclass(slots=True)
 class _Telling:
     """A column that the map does not name, and what it tells of rows that are pieces of a note."""
 
-    name: str
-    #: Of a column of ids: patients with each id that was met, and whether one was met twice.
-    _seen: set[tuple[str | None, str]] = field(default_factory=set)
-    _repeats: bool = False
-    #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
-    _last: tuple[str | None, tuple[int, int] | None] = (None, None)
-    #: Rows whose number is another than that of the same patient's row before; those that go on from it; and how often
-    #: numbers begin, by the first one, 0 or 1.
-    _differing: int = 0
-    _goes_on: int = 0
-    _begins: Counter[int] = field(default_factory=Counter)
-    #: Whether a row neither begins nor goes on.
-    _breaks_off: bool = False
-    _of_ids: re.Match[str] | None = field(init=False)
-    _is_of_lines: bool = field(init=False)
-    _is_of_parts: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        name = fold(self.name)
-        self._of_ids, self._is_of_lines = _NOTE_IDS.fullmatch(name), _LINES.fullmatch(name) is not None
-        self._is_of_parts = self._is_of_lines or _PARTS.fullmatch(name) is not None
+    def __init__(self, name: str) -> None:
+        self.name, folded = name, fold(name)
+        self._of_ids = _NOTE_IDS.fullmatch(folded)
+        self._is_of_lines = _LINES.fullmatch(folded) is not None
+        self._is_of_parts = self._is_of_lines or _PARTS.fullmatch(folded) is not None
+        #: Of a column of ids: patients with each id that was met, and whether one was met twice.
+        self._ids: set[tuple[str | None, str]] = set()
+        self._repeats = False
+        #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
+        self._last: tuple[str | None, tuple[int, int] | None] = (None, None)
+        #: Rows that `differ` from the same patient's row before; and those that go `on` from it, `begin` (by their
+        #: number, 0 or 1), or do neither (`else`).
+        self._rows: Counter[str | int] = Counter()
 
     def take(self, patient: str | None, cell: str | None) -> None:
         """Look at the cell of one row."""
         if self._of_ids is not None:
-            self._repeats |= cell is not None and (patient, cell) in self._seen
-            self._seen.add((patient, cell or ""))
+            self._repeats |= cell is not None and (patient, cell) in self._ids
+            self._ids.add((patient, cell or ""))
             return
         (other, before), now = self._last, self._number(cell or "")
         self._last = patient, now
         if other == patient and before is not None and now is not None:
-            self._differing += before != now
+            self._rows["differ"] += before != now
             if now == (before[0] + 1, before[1]):
-                self._goes_on += 1
+                self._rows["on"] += 1
                 return
-        if now is None or now[0] > 1:
-            self._breaks_off = True
-        else:
-            self._begins[now[0]] += 1
+        self._rows["else" if now is None or now[0] > 1 else now[0]] += 1
 
     def _number(self, cell: str) -> tuple[int, int] | None:
         if number := _NUMBER.fullmatch(cell):
@@ -244,29 +206,18 @@ class _Telling:
         is_letter = self._is_of_parts and re.fullmatch("[A-Za-z]", cell)
         return (ord(cell.upper()) - ord("A") + 1, 0) if is_letter else None
 
-    @property
-    def _counts_anew(self) -> bool:
+    def find_pieces(self) -> tuple[str, bool] | None:
+        """Return what the column does that makes one think of pieces, and whether it is certain; None for nothing."""
+        if self._of_ids is not None:
+            # The id of a doctor or an event repeats, too, and so may a count.
+            is_certain = self._of_ids["unsure"] is None and self._of_ids["count"] is None
+            return ("repeats within a patient", is_certain) if self._repeats else None
         # A running number of all rows is another thing; so is a flag, which may begin at 0 and at 1.
-        return len(self._begins) == 1 and self._begins.total() > 1 and self._goes_on > 0
-
-    @property
-    def what_it_does(self) -> str:
-        """What makes one think of pieces, in words."""
-        return "repeats within a patient" if self._of_ids else "numbers rows of a patient"
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether rows are pieces of notes."""
-        if self._of_ids is not None:  # the id of a doctor or an event repeats, too, and so may a count
-            return self._repeats and self._of_ids["unsure"] is None and self._of_ids["count"] is None
-        return self._is_of_lines and self._counts_anew
-
-    @property
-    def is_hint(self) -> bool:
-        """Whether rows may be pieces of notes."""
-        return (
-            self._repeats or (self._is_of_parts and self._differing > 0) or (self._counts_anew and not self._breaks_off)
-        )
+        begins = self._rows[0], self._rows[1]
+        counts_anew = min(begins) == 0 and max(begins) > 1 and self._rows["on"] > 0
+        is_certain = self._is_of_lines and counts_anew
+        is_hint = (self._is_of_parts and self._rows["differ"] > 0) or (counts_anew and not self._rows["else"])
+        return ("numbers rows of a patient", is_certain) if is_certain or is_hint else None
 
 
 class OwnTable(Export):
@@ -318,10 +269,10 @@ class OwnTable(Export):
         )
         rows = self._watch(self.reader.rows(_TABLE, self._file, columns), others)
         coded = self._map.diagnoses
-        for places, note in self._notes(rows):
+        for note in self._notes(rows):
             has_codes = coded is not None and any(row[coded.codes] for row in note.rows)
             whose = [note.rows[0][self._columns["patient_id"]]] if has_codes else []
-            self.reader.ledger.take(_TABLE, places, note, self._add_note, whose)
+            self.reader.ledger.take(_TABLE, note.places, note, self._add_note, whose)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
@@ -372,37 +323,37 @@ class OwnTable(Export):
             for column in columns:
                 column.take(row[patient_id], row[column.name])
             yield place, row
-        for column in columns:
-            said = f"the column {printable(column.name)} {column.what_it_does}: a note seems to stand in several rows"
+        for column, found in ((column, column.find_pieces()) for column in columns):
+            if found is None:
+                continue
+            what_it_does, is_certain = found
+            said = f"the column {printable(column.name)} {what_it_does}: a note seems to stand in several rows"
             join = (
                 "name what numbers a note's rows as columns.line, and its id as columns.note_id, with between_lines, "
                 "in the column map, and they are joined (docs/importing.md)"
             )
-            if column.is_certain:
+            if is_certain:
                 raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-            if column.is_hint:
-                self.reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
+            self.reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
 
-    def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:
+    def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator["_Note"]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
         ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
-        places: list[Place] = []
-        note = _Note(0)
+        note = _Note()
         refused, short = self.reader.refused, self.reader.short
         for place, row in rows:
-            is_torn, refused = self.reader.refused > refused, self.reader.refused
+            is_torn, note.is_cut = self.reader.refused > refused, self.reader.short > short
             note.is_torn |= is_torn
-            note.is_cut, short = self.reader.short > short, self.reader.short
-            if places and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
-                yield places, note
-                places, note = [], _Note(0, is_torn=is_torn)
-            note.number = note.number or place.number
+            refused, short = self.reader.refused, self.reader.short
+            if note.rows and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
+                yield note
+                note = _Note(is_torn=is_torn)
             note.rows.append(row)
-            places.append(place)
-        note.is_torn |= self.reader.refused > refused
-        note.is_cut = self.reader.short > short
-        if places:
-            yield places, note
+            note.places.append(place)
+        if note.rows:
+            note.is_torn |= self.reader.refused > refused
+            note.is_cut = self.reader.short > short
+            yield note
 
     def _joined(self, note: "_Note") -> Row:
         """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
@@ -458,7 +409,9 @@ class OwnTable(Export):
         self.writer.set_patient(self._merged(before, PatientRecord(patient_id=patient_id, **facts), day))
         try:
             said = plain_text_of(values["text"] or "") if self._map.plain_text else values["text"]
-            self.writer.add_note({**values, "note_id": values["note_id"] or f"row-{note.number}", "text": said}, visit)
+            self.writer.add_note(
+                {**values, "note_id": values["note_id"] or f"row-{note.places[0].number}", "text": said}, visit
+            )
         except RecordError:
             if before is None:
                 del self.writer.patients[patient_id]
