@@ -3,8 +3,10 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.corpus_tables import SECRET
@@ -128,7 +130,7 @@ def test_a_cell_that_a_corpus_refuses_is_rejected_by_the_import(tmp_path: Path, 
 
 def test_columns_that_the_map_does_not_name_are_told(tmp_path: Path) -> None:
     rows: list[list[object]] = [["MRN", "Note", "Plan", "Day", None], ["a", "one", "more", None, None]]
-    sheet, map_of_sheet = _workbook(tmp_path, {"S": rows})
+    sheet, map_of_sheet = _workbook(tmp_path, {"S": rows}, DAY)
     imported = import_export("excel", sheet, tmp_path / "from_sheet", columns=map_of_sheet)
     assert imported.ledger.columns_not_read == ("Plan",)
     map_of_table = MAP.replace('name = "name"\n', "").replace('age = "age"', "")
@@ -164,95 +166,6 @@ def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "names one column twice: note" in refused
 
 
-EXCEL_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nvisit_date = "Day"\n'
-
-
-def _workbook(folder: Path, sheets: dict[str, list[list[object]]]) -> tuple[Path, Path]:
-    (folder / "columns.toml").write_text(EXCEL_MAP, encoding="utf-8")
-    return tables.write_excel(folder / "notes.xlsx", sheets), folder / "columns.toml"
-
-
-def test_a_sheet_is_read_as_it_looks(tmp_path: Path) -> None:
-    rows: list[list[object]] = [
-        [], ["MRN", "Note", "Day"], [7, "one\n two ", date(2020, 2, 29)], [], ["008", "three", "2020-03-01T10:00"],
-    ]  # fmt: skip
-    source, columns = _workbook(tmp_path, {"S": rows})
-    import_export("excel", source, tmp_path / "corpus", columns=columns)
-    corpus = read_corpus(tmp_path / "corpus")
-    notes = [(key, note.text, note.visit_date) for key in corpus.patients for note in corpus.notes_of(key)]
-    assert notes == [("008", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]
-
-
-def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path) -> None:
-    rows: list[list[object]] = [["MRN", "Note", "Day"], ["a", "one", date(2020, 2, 29)], ["a", "two", "01.03.2020"]]
-    source, columns = _workbook(tmp_path, {"S": rows})
-    columns.write_text(EXCEL_MAP + '[formats]\nvisit_date = "%d.%m.%Y"\n', encoding="utf-8")
-    import_export("excel", source, tmp_path / "corpus", columns=columns)
-    notes = read_corpus(tmp_path / "corpus").notes_of("a")
-    assert [note.visit_date for note in notes] == [date(2020, 2, 29), date(2020, 3, 1)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ([["MRN", "Note", "Day"], ["a", "x" * 32_767, None]], "sheet row 2: the text has 32,767 characters"),
-        ([["MRN", "Note", "Day"], [], ["a", None, None]], "sheet row 3: the text is blank"),
-        (
-            [["MRN", "Note", "Day"], ["a", "x", 44000]],
-            "sheet row 2: visit_date is the number by which a sp",
-        ),
-        (
-            [["MRN", "Note"], ["a", "x"]],
-            "column Day (columns.visit_date of the column map): is missing in the first row",
-        ),
-        (
-            [["MRN", "Note", "Day", "note"], ["a", "x"]],
-            "column Note (columns.text of the column map) is given more than once",
-        ),
-        ([], "notes.xlsx: the sheet holds nothing"),
-    ],
-)
-def test_a_sheet_that_cannot_be_used_is_refused(tmp_path: Path, rows: list[list[object]], expected: str) -> None:
-    source, columns = _workbook(tmp_path, {"S": rows})
-    assert expected in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
-
-
-def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
-    source, columns = _workbook(tmp_path, {"A": [["MRN"]], "B": [["MRN"]]})
-    assert "has 2 sheets; name one as `sheet`" in refusal_of("excel", source, tmp_path / "c", columns=columns)
-    columns.write_text('sheet = "C"\n' + EXCEL_MAP, encoding="utf-8")
-    assert "has no sheet named in the column map" in refusal_of("excel", source, tmp_path / "c", columns=columns)
-
-
-def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, columns = _workbook(tmp_path, {"S": [["MRN", "Note", "Day"], ["a", "x" * 10_000, None]]})
-    whole = source.read_bytes()
-
-    def refusal_with(name: str, old: bytes, new: bytes) -> str:
-        source.write_bytes(whole)
-        with zipfile.ZipFile(source) as archive:
-            parts = {part: archive.read(part) for part in archive.namelist()}
-        parts[name] = parts[name].replace(old, new)
-        with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
-            for part, content in parts.items():
-                archive.writestr(part, content)
-        return refusal_of("excel", source, tmp_path / "c", columns=columns)
-
-    unreadable = "is not an Excel workbook that can be read"
-    # Entities, which could be files of this machine, are not known to the reader.
-    assert unreadable in refusal_with("xl/sharedStrings.xml", b">MRN<", b">&file;<")
-    # One cell at the far corner: a dense table of it would take 400 gigabytes.
-    corner = b'</row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
-    assert unreadable in refusal_with("xl/worksheets/sheet1.xml", b"</row></sheetData>", corner)
-    source.write_bytes(b"PK\x03\x04" + bytes(100))
-    assert "is not an Excel workbook" in refusal_of("excel", source, tmp_path / "c", columns=columns)
-    source.write_bytes(whole)
-    monkeypatch.setattr(child_readers, "_MAX_UNPACKED_BYTES", 10_000)
-    out = io.BytesIO()
-    child_readers._write_sheet(source, "", ["MRN"], out)
-    assert b'"problem": "unpacks to more than' in out.getvalue()
-
-
 @pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
 def test_a_year_that_is_none_is_no_birth(year: str) -> None:
     with pytest.raises(RecordError, match="are no date"):
@@ -282,193 +195,9 @@ def test_a_column_that_is_not_read_rejects_no_row_and_counts_nothing(tmp_path: P
     assert (imported.notes, ledger.left_blank, ledger.trimmed) == (3, {}, {})
 
 
-SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
-
-
-def _changed(folder: Path, *changes: tuple[str, str], part: str = "xl/worksheets/sheet1.xml") -> tuple[Path, Path]:
-    """Write a sheet of three rows, the header included, with one of the workbook's files changed."""
-    (folder / "columns.toml").write_text(SHEET_MAP, encoding="utf-8")
-    rows = [["MRN", "Note", "Sex"], ["a", "one", "F"], ["b", "two", "M"]]
-    path = tables.write_excel(folder / "notes.xlsx", {"S": rows})
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name).decode() for name in archive.namelist()}
-    for old, new in changes:
-        assert old in parts[part]
-        parts[part] = parts[part].replace(old, new)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return path, folder / "columns.toml"
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        # A row with the number of the one before, whose cells calamine would put in its place.
-        ([("r=\"3\"", "r=\"2\""), ("A3", "A2"), ("B3", "B2"), ("C3", "C2")], "sheet row 2: stands in the sheet twice"),
-        ([('<row r="3">', '<row r="2">')], "sheet row 2: stands in the sheet twice"),
-        ([("A3", "A2")], "sheet row 3: a cell stands in it twice, or out of order"),
-        ([("B3", "A3")], "sheet row 3: a cell stands in it twice, or out of order"),
-        ([("A3", "Å3")], "sheet row 3: a cell has no address that can be read"),
-        ([('<row r="3">', '<row r="x">')], "the workbook is damaged"),
-        ([("</sheetData>", '</sheetData><sheetData><row r="9"/></sheetData>')], "the sheet holds two tables of cells"),
-        ([("<worksheet", "<!DOCTYPE w [<!ENTITY e 'x'>]><worksheet")], "the workbook holds XML entities of its own"),
-    ],
-)  # fmt: skip
-def test_a_sheet_that_gives_a_place_twice_is_refused(
-    tmp_path: Path, changes: list[tuple[str, str]], expected: str
-) -> None:
-    source, columns = _changed(tmp_path, *changes)
-    assert f"notes.xlsx{', ' if expected.startswith('sheet row') else ': '}{expected}" in refusal_of(
-        "excel", source, tmp_path / "corpus", columns=columns
-    )
-
-
-@pytest.mark.parametrize(
-    "change", [('r:id="rId1"', 'r:id="rId7"'), ("</sheets>", '<sheet name="S" sheetId="2" r:id="rId1"/></sheets>')]
-)
-def test_a_sheet_whose_file_is_not_told_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
-    source, columns = _changed(tmp_path, change, part="xl/workbook.xml")
-    assert "notes.xlsx: " in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
-
-
-def test_a_workbook_that_holds_a_file_twice_is_refused(tmp_path: Path) -> None:
-    source, columns = _changed(tmp_path)
-    with zipfile.ZipFile(source, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
-    refused = refusal_of("excel", source, tmp_path / "corpus", columns=columns)
-    assert "notes.xlsx: holds one of its files twice" in refused
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        ('<c r="A4" t="e"><v>#REF!</v></c><c r="B4" t="s"><v>4</v></c>', "MRN holds #REF!, an error of Excel"),
-        ('<c r="A4" t="s"><v>3</v></c><c r="B4" t="e"><f>NA()</f><v>#N/A</v></c>', "Note holds #N/A, an error"),
-        # Alone in its row, and at the end of it.
-        ('<c r="C4" t="e"><v>#DIV/0!</v></c>', "Sex holds #DIV/0!, an error of Excel"),
-    ],
-)  # fmt: skip
-def test_an_error_of_excel_is_named(tmp_path: Path, cells: str, expected: str) -> None:
-    source, columns = _changed(tmp_path, ("</sheetData>", f'<row r="4">{cells}</row></sheetData>'))
-    assert f"notes.xlsx, sheet row 4: {expected}" in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
-
-
-def test_an_error_in_a_column_that_is_not_read_is_no_matter(tmp_path: Path) -> None:
-    source, columns = _changed(tmp_path, ('<c r="C3" t="s"><v>8</v></c>', '<c r="D3" t="e"><v>#N/A</v></c>'))
-    assert find_errors(source, "S") == {(3, 4): "#N/A"}
-    import_export("excel", source, tmp_path / "corpus", columns=columns)
-    assert sorted(read_corpus(tmp_path / "corpus").patients) == ["a", "b"]
-
-
-def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path: Path) -> None:
-    table = "MRN,Note,Sex\na,one,#N/A\n#REF!,two,F\n"
-    refused = refusal_of_own(tmp_path, table, SHEET_MAP)
-    assert "row 1: Sex holds #N/A, an error of Excel" in refused
-    assert "row 2: MRN holds #REF!, an error of Excel" in refused
-    refused = refusal_of_own(tmp_path, table, f'blank = ["#N/A"]\n{SHEET_MAP}')
-    assert "row 1" not in refused
-    assert "row 2: MRN holds #REF!, an error of Excel" in refused
-
-
-@pytest.mark.parametrize(
-    ("header", "rows", "said"),
-    [
-        ("id,note,NOTE_ID", "a,x,1|a,y,1|b,z,2", "the column NOTE_ID repeats within a patient"),
-        ("id,note,Document Key,chunk", "a,x,1,A|b,z,2,A|a,y,1,B", "the column Document Key repeats within a patient"),
-        ("id,note,NOTE_ID", "a,x,1|a,y,2|b,z,1|b,w,2", None),  # a patient's notes are numbered
-        ("id,note,DOC_ID", "a,x,1|a,y,1", None),  # a doctor's, it may be
-        ("id,note,NOTE_ID", "a,x,|a,y,", None),
-        ("id,note,CLINICAL_EVENT_ID", "a,x,1|a,y,1", "the column CLINICAL_EVENT_ID repeats within a patient"),
-    ],
-)
-def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
-    tmp_path: Path, header: str, rows: str, said: str | None
-) -> None:
-    table = "\n".join([header, *rows.split("|")])
-    if said is None:
-        import_own(tmp_path, table, SMALL)
-    else:
-        assert said in refusal_of_own(tmp_path, table, SMALL)
-
-
-def test_a_note_given_twice_is_a_hint(tmp_path: Path) -> None:
-    hints = import_own(tmp_path, "id,note\na,x\na,x\nb,x\nb,y\nb,x\n", SMALL)[0].ledger.hints
-    assert ["1 notes have the text of the note before them" in hint for hint in hints] == [True]
-
-
 def test_names_of_columns_may_be_spelled_otherwise(tmp_path: Path) -> None:
     _, corpus = import_own(tmp_path, "ｉｄ,note\u0301\na,x\n", SMALL.replace("note", "noté"))
     assert corpus.latest_note("a").text == "x"
-
-
-def test_a_birth_on_a_day_for_none_is_a_hint(tmp_path: Path) -> None:
-    imported, corpus = import_own(tmp_path, "id,note,born\na,x,1900-01-01\nb,y,1950-01-01\n", SMALL + 'dob = "born"\n')
-    assert ["1 patients are born on a day such as 1900-01-01" in hint for hint in imported.ledger.hints] == [True]
-    assert str(corpus.patients["a"].dob) == "1900-01-01"
-
-
-@pytest.mark.parametrize("name", ["EVENT_ID", "PARENT_EVENT_ID", "ACCESSION_NBR"])
-def test_an_id_that_may_be_of_a_note_is_a_hint(tmp_path: Path, name: str) -> None:
-    imported, _ = import_own(tmp_path, f"id,note,{name}\na,x,1\na,y,1\n", SMALL)
-    assert any(f"the column {name} repeats within a patient" in hint for hint in imported.ledger.hints)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "is_said"),
-    [
-        ("4000 4000 4000 12", True),
-        ("255 255 255 8", True),
-        ("1024 7 1024 1024", True),
-        ("4000 4000 12", False),
-        ("4000 4000 4000 4001", False),
-        ("431 431 431", False),  # no limit of any program
-        ("80 80 80", False),
-    ],
-)
-def test_texts_that_end_at_one_limit_are_said(tmp_path: Path, lengths: str, is_said: bool) -> None:
-    rows = [f"p{at},{f'word {at} '.ljust(int(length), 'x')}" for at, length in enumerate(lengths.split())]
-    hints = import_own(tmp_path, "\n".join(["id,note", *rows]), SMALL)[0].ledger.hints
-    assert any("none has more: they may be cut off" in hint for hint in hints) == is_said
-
-
-@pytest.mark.parametrize(
-    ("numbers", "is_said"),
-    [
-        ("a1 a2 a3 b1 b2", True),
-        ("a0 a1 a2 b0 b1 b2 b3", True),
-        ("a1 a2 a1 a2 b1", True),  # two notes of one patient
-        ("a1 a2 b3 b4 b5", False),  # rows of the whole table
-        ("a1 a3 b1 b4", False),  # a number of another kind
-        ("a1 a2 bx b1 b2", False),
-        ("a1 a1 b0 b1", False),  # a flag
-        ("a5 a6 b1 b2 b1", False),
-    ],
-)
-def test_a_column_of_any_name_that_counts_anew_is_said(tmp_path: Path, numbers: str, is_said: bool) -> None:
-    rows = [f"{one[0]},text {at},{one[1:]}" for at, one in enumerate(numbers.split())]
-    hints = import_own(tmp_path, "\n".join(["id,note,Zeile", *rows]), SMALL)[0].ledger.hints
-    assert any("the column Zeile numbers rows of a patient" in hint for hint in hints) == is_said
-
-
-def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
-    columns = f'between_lines = ""\n{SMALL}note_id = "no"\nline = "line"\n'
-    refused = refusal_of_own(tmp_path, "id,no,line,note\na,1,1,CC \na,1,2, #N/A\nb,2,1,x\n", columns)
-    assert "row 2: note holds #N/A, an error of Excel" in refused
-    assert "row 1: a row beside it, which may be of the same note, cannot be read (1 more" in refused
-
-
-@pytest.mark.parametrize(
-    ("rows", "kept"),
-    [
-        ("a,CC: cough|HPI: since|Plan: rest|b,fever", "b"),
-        ("a,one|b,fever|Plan: rest", "a"),
-        ("a,one|b,two,three|c,four", "a c"),  # more cells are no rest of the row before
-    ],
-)
-def test_a_note_that_a_line_break_without_quotes_cut_is_rejected(tmp_path: Path, rows: str, kept: str) -> None:
-    _, corpus = import_own(tmp_path, "\n".join(["id,note", *rows.split("|")]), SMALL, allow_rejected=True)
-    assert list(corpus.patients) == kept.split()
 
 
 def test_an_export_of_which_all_is_rejected_says_why(tmp_path: Path) -> None:
@@ -478,3 +207,160 @@ def test_an_export_of_which_all_is_rejected_says_why(tmp_path: Path) -> None:
     rendered = caught.value.render()
     assert "the export gave no note: 3 records were rejected" in rendered
     assert "row 1: the text is blank (1 more like it)" in rendered
+
+
+SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
+SEX, DAY = 'sex = "Sex"\n', 'visit_date = "Day"\n'
+PEOPLE = (["MRN", "Note", "Sex"], ["a", "one", "F"], ["b", "two", "M"])
+SHEET, BOOK = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
+
+
+def _workbook(
+    folder: Path,
+    sheets: dict[str, Sequence[Sequence[object]]],
+    columns: str,
+    *changes: tuple[str, str],
+    part: str = SHEET,
+) -> tuple[Path, Path]:
+    """Write a workbook, one of its files changed, and its column map; return the two paths."""
+    (folder / "columns.toml").write_text(SHEET_MAP + columns, encoding="utf-8")
+    path = tables.write_excel(folder / "notes.xlsx", sheets)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    for old, new in changes:
+        assert old in parts[part]
+        parts[part] = parts[part].replace(old, new)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path, folder / "columns.toml"
+
+
+def _refusal_of_workbook(folder: Path, *workbook: Any, **changed: str) -> str:
+    source, columns = _workbook(folder, *workbook, **changed)
+    return refusal_of("excel", source, folder / "corpus", columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("rows", "formats", "expected"),
+    [
+        ([[], ["MRN", "Note", "Day"], [7, "one\n two ", date(2020, 2, 29)], [], ["008", "three", "2020-03-01T10:00"]],
+         "", [("008", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]),
+        # A date of Excel needs no format; a text is read by it.
+        ([["MRN", "Note", "Day"], ["a", "one", date(2020, 2, 29)], ["a", "two", "01.03.2020"]],
+         '[formats]\nvisit_date = "%d.%m.%Y"\n', [("a", "one", date(2020, 2, 29)), ("a", "two", date(2020, 3, 1))]),
+    ],
+)  # fmt: skip
+def test_a_sheet_is_read_as_it_looks(
+    tmp_path: Path, rows: list[list[object]], formats: str, expected: list[tuple[str, str, date]]
+) -> None:
+    source, columns = _workbook(tmp_path, {"S": rows}, DAY + formats)
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    corpus = read_corpus(tmp_path / "corpus")
+    notes = [(key, note.text, note.visit_date) for key in corpus.patients for note in corpus.notes_of(key)]
+    assert notes == expected
+
+
+HEADER = ["MRN", "Note", "Day"]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "expected"),
+    [
+        ({"S": [HEADER, ["a", "x" * 32_767, None]]}, "sheet row 2: the text has 32,767 characters"),
+        ({"S": [HEADER, [], ["a", None, None]]}, "sheet row 3: the text is blank"),
+        ({"S": [HEADER, ["a", "x", 44000]]}, "sheet row 2: visit_date is the number by which a sp"),
+        ({"S": [HEADER[:2], ["a", "x"]]}, "column Day (columns.visit_date of the column map): is missing in the first"),
+        ({"S": [[*HEADER, "note"], ["a", "x"]]}, "column Note (columns.text of the column map) is given more than onc"),
+        ({"S": []}, "notes.xlsx: the sheet holds nothing"),
+        ({"A": [["MRN"]], "B": [["MRN"]]}, "has 2 sheets; name one as `sheet`"),
+    ],
+)
+def test_a_sheet_that_cannot_be_used_is_refused(tmp_path: Path, sheets: dict[str, Any], expected: str) -> None:
+    assert expected in _refusal_of_workbook(tmp_path, sheets, DAY)
+
+
+def test_a_sheet_that_is_not_there_is_named(tmp_path: Path) -> None:
+    source, columns = _workbook(tmp_path, {"A": [["MRN"]], "B": [["MRN"]]}, DAY)
+    columns.write_text(f'sheet = "C"\n{SHEET_MAP}', encoding="utf-8")
+    assert "has no sheet named in the column map" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+
+
+def _row(cells: str) -> tuple[str, str]:
+    return "</sheetData>", f'<row r="4">{cells}</row></sheetData>'
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        # A row with the number of the one before, whose cells calamine would put in its place.
+        ([('r="3"', 'r="2"'), ("A3", "A2"), ("B3", "B2"), ("C3", "C2")], ", sheet row 2: stands in the sheet twice"),
+        ([('<row r="3">', '<row r="2">')], ", sheet row 2: stands in the sheet twice"),
+        ([("A3", "A2")], ", sheet row 3: a cell stands in it twice, or out of order"),
+        ([("B3", "A3")], ", sheet row 3: a cell stands in it twice, or out of order"),
+        ([("A3", "Å3")], ", sheet row 3: a cell has no address that can be read"),
+        ([('<row r="3">', '<row r="x">')], ": the workbook is damaged"),
+        ([("</sheetData>", '</sheetData><sheetData><row r="9"/></sheetData>')], ": the sheet holds two tables of"),
+        ([("<worksheet", "<!DOCTYPE w [<!ENTITY e 'x'>]><worksheet")], ": the workbook holds XML entities of its own"),
+        # One cell at the far corner: a dense table of it would take 400 gigabytes.
+        ([("</row></sheetData>", '</row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>')],
+         ": is not an Excel workbook that can be read"),
+        # Errors of Excel; alone in a row, and at the end of it.
+        ([_row('<c r="A4" t="e"><v>#REF!</v></c><c r="B4" t="s"><v>4</v></c>')],
+         ", sheet row 4: MRN holds #REF!, an error of Excel"),
+        ([_row('<c r="A4" t="s"><v>3</v></c><c r="B4" t="e"><f>NA()</f><v>#N/A</v></c>')],
+         ", sheet row 4: Note holds #N/A, an error"),
+        ([_row('<c r="C4" t="e"><v>#DIV/0!</v></c>')], ", sheet row 4: Sex holds #DIV/0!, an error of Excel"),
+    ],
+)  # fmt: skip
+def test_a_sheet_that_is_damaged_is_refused(tmp_path: Path, changes: list[tuple[str, str]], expected: str) -> None:
+    assert f"notes.xlsx{expected}" in _refusal_of_workbook(tmp_path, {"S": PEOPLE}, SEX, *changes)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "expected"),
+    [
+        # Entities, which could be files of this machine, are not known to the reader.
+        ("xl/sharedStrings.xml", (">MRN<", ">&file;<"), "is not an Excel workbook that can be read"),
+        (BOOK, ('r:id="rId1"', 'r:id="rId7"'), ""),
+        (BOOK, ("</sheets>", '<sheet name="S" sheetId="2" r:id="rId1"/></sheets>'), ""),
+    ],
+)
+def test_a_workbook_that_is_damaged_is_refused(
+    tmp_path: Path, part: str, change: tuple[str, str], expected: str
+) -> None:
+    assert f"notes.xlsx: {expected}" in _refusal_of_workbook(tmp_path, {"S": PEOPLE}, SEX, change, part=part)
+
+
+def test_what_is_no_workbook_or_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, columns = _workbook(tmp_path, {"S": [HEADER, ["a", "x" * 10_000, None]]}, DAY)
+    monkeypatch.setattr(child_readers, "_MAX_UNPACKED_BYTES", 10_000)
+    out = io.BytesIO()
+    child_readers._write_sheet(source, "", ["MRN"], out)
+    assert b'"problem": "unpacks to more than' in out.getvalue()
+    with zipfile.ZipFile(source, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr(SHEET, "<worksheet/>")
+    refused = refusal_of("excel", source, tmp_path / "c", columns=columns)
+    assert "notes.xlsx: holds one of its files twice" in refused
+    source.write_bytes(b"PK\x03\x04" + bytes(100))
+    assert "is not an Excel workbook" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+
+
+def test_an_error_in_a_column_that_is_not_read_is_no_matter(tmp_path: Path) -> None:
+    change = ('<c r="C3" t="s"><v>8</v></c>', '<c r="D3" t="e"><v>#N/A</v></c>')
+    source, columns = _workbook(tmp_path, {"S": PEOPLE}, SEX, change)
+    assert find_errors(source, "S") == {(3, 4): "#N/A"}
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    assert sorted(read_corpus(tmp_path / "corpus").patients) == ["a", "b"]
+
+
+def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path: Path) -> None:
+    table = "MRN,Note,Sex\na,one,#N/A\n#REF!,two,F\n"
+    refused = refusal_of_own(tmp_path, table, SHEET_MAP + SEX)
+    assert "row 1: Sex holds #N/A, an error of Excel" in refused
+    assert "row 2: MRN holds #REF!, an error of Excel" in refused
+    refused = refusal_of_own(tmp_path, table, f'blank = ["#N/A"]\n{SHEET_MAP}{SEX}')
+    assert "row 1" not in refused
+    assert "row 2: MRN holds #REF!, an error of Excel" in refused
