@@ -1,6 +1,7 @@
 """Tables of cases as text: a line a case, `text => what is made of it`, under the `[name]` of its table.
 
-A line without an arrow is a text of which nothing is made; `\\n` and the like are written as in JSON.
+A line without an arrow is a text of which nothing is made; `\\n` and the like are written as in JSON, but for texts
+that stand as they are, since they have escapes of their own (`is_raw`).
 """
 
 import json
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
+def read_cases(name: str, *, is_raw: bool = False) -> dict[str, list[tuple[str, str | None]]]:
     """Return the cases of a file of this folder, by table and in order."""
     tables: dict[str, list[tuple[str, str | None]]] = {}
     for line in Path(__file__).parent.joinpath(name).read_text(encoding="utf-8").splitlines():
@@ -16,7 +17,7 @@ def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
             cases = tables.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("# "):
             text, arrow, outcome = line.partition(" => ")
-            cases.append((_written_out(text), _written_out(outcome) if arrow else None))
+            cases.append((text if is_raw else _written_out(text), _written_out(outcome) if arrow else None))
     return tables
 
 

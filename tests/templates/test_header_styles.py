@@ -1,62 +1,16 @@
 """Header styles: what each takes for a header, with positions, and what it does not (docs/note-templates.md)."""
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES, HeaderFinder, find_unlisted
 
+CASES = read_rows("template_cases.txt")
+
 HEADERS = ["plan", "past medical history", "medical history", "p", "c/o", "bp"]
 
-# (style, note, what is found, with its marks)
-CASES = [
-    (
-        "colon",
-        "Plan: rest\n  PLAN:\nplan rest\nthe plan: x\nplan : x\nPlan\u00a0: y\np: 80",
-        ["Plan:", "PLAN:", "plan :", "Plan\u00a0:", "p:"],
-    ),
-    ("capitals", "PLAN\nPLAN:\n  PLAN  \nPLAN :\nPlan\nPLAN rest\nP\nPLAN: rest", ["PLAN", "PLAN:", "PLAN", "PLAN :"]),
-    ("capitals_colon", "PLAN: rest\nPLAN : rest\nPlan: rest\nPLAN\nBP:1", ["PLAN:", "PLAN :", "BP:"]),
-    (
-        "title_case",
-        "Past Medical History\nPast medical history:\nPlan :\nplan\nPlan rest\nPLAN\nP",
-        ["Past Medical History", "Past medical history:", "Plan :", "PLAN"],
-    ),
-    (
-        "dash",
-        "Plan - rest\nPLAN – rest\nPlan- rest\nplan-of-care\nPlan rest\nPlan -",
-        ["Plan -", "PLAN –", "Plan-", "Plan -"],
-    ),
-    (
-        "markdown",
-        "## Plan\n# PLAN #\n**Plan:** rest\n**Plan**: x\n__plan__ rest\n### Plan: x\n##Plan\n**Plan of care**\nPlan",
-        ["## Plan", "# PLAN #", "**Plan:**", "**Plan**:", "__plan__", "### Plan:"],
-    ),
-    (
-        "enclosed",
-        "=== Plan ===\n--- PLAN: ---\n<<Plan>> rest\n*** Plan ***\n« Plan »:\n"
-        "=== Plan\n- Plan -\n**Plan**\n<plan>\nPlan",
-        ["=== Plan ===", "--- PLAN: ---", "<<Plan>>", "*** Plan ***", "« Plan »:"],
-    ),
-    ("brackets", "[Plan] rest\n[ PLAN ]:\n[Plan x]\nPlan", ["[Plan]", "[ PLAN ]:"]),
-    (
-        "numbered",
-        "1. Plan\n2) PLAN: rest\nIV. plan:\nb) Plan\n3. Plan rest\n1 Plan\nPlan",
-        ["1. Plan", "2) PLAN:", "IV. plan:", "b) Plan"],
-    ),
-    ("bulleted", "- Plan: rest\n• PLAN\n* plan\n- Plan rest\nPlan", ["- Plan:", "• PLAN", "* plan"]),
-    (
-        "lead_in",
-        "C/O cough\nPlan rest\nPLAN : rest\nplan rest\nPlanned\nPlan of care\nP 80\nC/O",
-        ["C/O", "Plan", "PLAN :", "C/O"],
-    ),
-    (
-        "inline",
-        "He slept. PLAN: rest. BP: 1,C/O: x\nPLAN: y\nThe Plan: z\nREPLAN: z",
-        ["PLAN:", "BP:", "C/O:", "PLAN:"],
-    ),
-]
 
-
-@pytest.mark.parametrize(("style", "note", "expected"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(("style", "note", "expected"), CASES["headers_by_style"])
 def test_style_takes_exactly_these_for_headers(style: str, note: str, expected: list[str]) -> None:
     found = list(HeaderFinder(HEADERS, [style]).find(note))
     assert [note[slice(*span)] for _, span in found] == expected
@@ -64,7 +18,7 @@ def test_style_takes_exactly_these_for_headers(style: str, note: str, expected: 
 
 
 def test_every_style_is_tested() -> None:
-    assert {style for style, *_ in CASES} == set(STYLES)
+    assert {style for style, *_ in CASES["headers_by_style"]} == set(STYLES)
 
 
 def test_styles_stand_together_and_the_longest_header_wins() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.boilerplate_twin import boilerplate_characters
+from support.cases import read_rows
 from support.sample_notes import SAMPLES
 
 from clinaudit.priors.diagnoses import clinical_terms, drug_words, load_panel
@@ -13,81 +14,10 @@ from clinaudit.templates.shown_text import Span
 
 PROFILE = load_profile()
 READER = NoteReader(PROFILE)
-
-# (rule, note, the exact substrings that must match, in order)
-MATCHES = [
-    (Rule.HEADER_PREFIX, "cc: cough\nhpi: worse", ["cc:", "hpi:"]),
-    (Rule.HEADER_PREFIX, "  CC: cough", ["  CC:"]),
-    (
-        Rule.HEADER_PREFIX,
-        "past medical history / family history / social history: x",
-        ["past medical history / family history / social history:"],
-    ),
-    (Rule.HEADER_PREFIX, "communicable diseases (eg stds): none", ["communicable diseases (eg stds):"]),
-    (Rule.HEADER_PREFIX, "the cc: cough", []),
-    (Rule.HEADER_PREFIX, "cc cough", []),
-    (Rule.HEADER_PREFIX, "cc : cough", []),
-    (Rule.HEADER_PREFIX, "accc: cough", []),
-    (Rule.HEADER_PREFIX, "results: an alias, not a header of Table 2", []),
-    (
-        Rule.NEGATIVE_ROS,
-        "respiratory: negative for cough, wheezing.\nplan",
-        ["respiratory: negative for cough, wheezing."],
-    ),
-    (Rule.NEGATIVE_ROS, "Negative for chest pain; walks daily", ["Negative for chest pain;"]),
-    (
-        Rule.NEGATIVE_ROS,
-        "musculoskeletal:neurological: negative for dizziness\nx",
-        ["musculoskeletal:neurological: negative for dizziness"],
-    ),
-    (Rule.NEGATIVE_ROS, "integumentary/breast: negative for rash.", ["integumentary/breast: negative for rash."]),
-    (Rule.NEGATIVE_ROS, "the swab was negative for strep", []),
-    (Rule.NEGATIVE_ROS, "respiratory: positive for cough", []),
-    (Rule.NEGATIVE_ROS, "respiratory: negative forceps", []),
-    (
-        Rule.LAST_REVIEWED,
-        "allergies:\nlast reviewed on 1/02/2003 10:23 am by doe, jane\nnkda",
-        ["last reviewed on 1/02/2003 10:23 am by doe, jane"],
-    ),
-    (Rule.LAST_REVIEWED, "topics; last reviewed 01/2", []),
-    (Rule.LAST_REVIEWED, "last review was fine", []),
-    (Rule.DATE_TIME_LINE, "1/02/2003 10:23 am seen\nx", ["1/02/2003 10:23 am seen"]),
-    (Rule.DATE_TIME_LINE, " 12-31-99 call", [" 12-31-99 call"]),
-    (Rule.DATE_TIME_LINE, "on 1/02/2003 she fell", []),
-    (Rule.DATE_TIME_LINE, "1/02-2003 mixed", []),
-    (Rule.DATE_TIME_LINE, "1/02/20031 too long", []),
-    (Rule.DATE_TIME_LINE, "120/80 seated", []),
-    (Rule.BY_NAME_LINE, "reviewed by Dr. Smith\nx", ["by Dr. Smith"]),
-    (Rule.BY_NAME_LINE, "entered by Smith, Jane", ["by Smith, Jane"]),
-    (Rule.BY_NAME_LINE, "note by jane smith, md", ["by jane smith, md"]),
-    (Rule.BY_NAME_LINE, "seen by J. O'Neil RN", ["by J. O'Neil RN"]),
-    (Rule.BY_NAME_LINE, "reviewed on 1/02/2003 10:23 am by doe, jane", ["by doe, jane"]),
-    (Rule.BY_NAME_LINE, "pain relieved by rest, ice", []),
-    (Rule.BY_NAME_LINE, "she completed therapy, relieved by rest, ice", []),
-    (Rule.BY_NAME_LINE, "upset by what they do", []),
-    (Rule.BY_NAME_LINE, "seen by Dr. Smith and sent home with her son today", []),
-    (Rule.BY_NAME_LINE, "bitten by dog", []),
-    # Only a surname may follow in lower case: what comes after it may be what the note reveals.
-    (Rule.BY_NAME_LINE, "referred by dr. roe for depression", []),
-    (Rule.BY_NAME_LINE, "followed by dr. roe for hiv.", []),
-    (Rule.BY_NAME_LINE, "caused by mr smith abuse", []),
-    (Rule.BY_NAME_LINE, "seen by dr. j. roe", ["by dr. j. roe"]),
-    (Rule.BY_NAME_LINE, "seen by Dr. Jane Q. Roe", ["by Dr. Jane Q. Roe"]),
-    (Rule.SEE_REFERENCE, "constitutional: see hpi", ["see hpi"]),
-    (Rule.SEE_REFERENCE, "See  below, see ATTACHED", ["See  below", "see ATTACHED"]),
-    (Rule.SEE_REFERENCE, "oversee hpi", []),
-    (Rule.SEE_REFERENCE, "see historycal", []),
-    (Rule.SEE_REFERENCE, "see dr smith", []),
-    (
-        Rule.COMBINED_HISTORY,
-        "past medical history / family history / social history:\nall of it\nallergies: nkda",
-        ["past medical history / family history / social history:\nall of it\n"],
-    ),
-    (Rule.COMBINED_HISTORY, "past medical history:\nasthma", []),
-]
+CASES = read_rows("template_cases.txt")
 
 
-@pytest.mark.parametrize(("rule", "note", "expected"), MATCHES)
+@pytest.mark.parametrize(("rule", "note", "expected"), CASES["matches"])
 def test_rule_matches_exactly_these_spans(rule: Rule, note: str, expected: list[str]) -> None:
     spans = sorted(READER.read(note).spans_by_rule[rule])
     assert [note[start:end] for start, end in spans] == expected
@@ -105,33 +35,9 @@ def test_a_slice_would_make_a_false_line_start() -> None:
     assert any(READER.read(note[8:]).templated)
 
 
-# (rule, note, where it matches: half-open, in characters of the whole note)
-POSITIONS = [
-    (Rule.HEADER_PREFIX, "x\n\tBP: 1\nbp: 2 bp: 3", [(2, 6), (9, 12)]),
-    (Rule.NEGATIVE_ROS, "a\nnegative for b. c\nros: negative  for d\ne", [(2, 17), (20, 40)]),
-    (Rule.LAST_REVIEWED, "x\n  Last  reviewed now\nlast reviewed\nnot last reviewed", [(2, 22), (23, 36)]),
-    (Rule.LAST_REVIEWED, "last reviewedly\nlastreviewed", []),
-    (Rule.DATE_TIME_LINE, "1/2/99 a\n12/31/999 b\n1-2-2003\nc 1/2/99", [(0, 8), (9, 20), (21, 29)]),
-    (Rule.DATE_TIME_LINE, "1/2/9\n123/1/99\n1/123/99\n2003/1/2\n1.2.2003\n1/2", []),
-    (Rule.BY_NAME_LINE, "by Dr. Roe\nby Dr. Roe and left at noon\nread by Roe, Jane", [(0, 10), (44, 56)]),
-    (Rule.BY_NAME_LINE, "by jane roe, np\nby jane roe, phd\nstandby Dr. Roe", [(0, 15)]),
-    (Rule.SEE_REFERENCE, "see hpi; see plans; SEE\tplan see\nplan", [(0, 7), (20, 28)]),
-    (Rule.COMBINED_HISTORY, "past medical history / family history / social history:\nx", [(0, 57)]),
-    (
-        Rule.COMBINED_HISTORY,
-        "cc: a\nPast Medical History / Family History / Social History: b\nc\n  plan: d",
-        [(6, 68)],
-    ),
-    # Only as a header: at a line's start, with its colon, and spelled as one.
-    (Rule.COMBINED_HISTORY, "see past medical history / family history / social history: x", []),
-    (Rule.COMBINED_HISTORY, "past medical history / family history / social history reviewed", []),
-    (Rule.COMBINED_HISTORY, "past medical history/family history/social history: x", []),
-]
-
-
-@pytest.mark.parametrize(("rule", "note", "expected"), POSITIONS)
-def test_rule_matches_at_exactly_these_places(rule: Rule, note: str, expected: list[tuple[int, int]]) -> None:
-    assert [tuple(span) for span in sorted(READER.read(note).spans_by_rule[rule])] == expected
+@pytest.mark.parametrize(("rule", "note", "expected"), CASES["positions"])
+def test_rule_matches_at_exactly_these_places(rule: Rule, note: str, expected: list[list[int]]) -> None:
+    assert [list(span) for span in sorted(READER.read(note).spans_by_rule[rule])] == expected
 
 
 @pytest.mark.parametrize("header", sorted(PROFILE.lexicon))
@@ -164,76 +70,8 @@ TERMS = clinical_terms(load_panel())
 TELLING = NoteReader(PROFILE, TERMS)
 COMBINED = "past medical history / family history / social history:"
 
-# (note, the stretches that are boilerplate, in order)
-TABLE = [
-    # A review of systems that tells nothing is boilerplate as it was, header and all.
-    ("ros:\nrespiratory: negative for cough, wheezing.\nplan", ["ros:", "respiratory: negative for cough, wheezing."]),
-    ("cc: cough\nsee hpi", ["cc:", "see hpi"]),
-    # A clause with a term of the panel: a name, a code, a drug or a symptom.
-    ("hiv test: negative for acute changes but she has been living with hiv since 2010", []),
-    ("psychiatric: negative for anxiety; see hpi", ["see hpi"]),
-    ("cc: F41.1\nplan: rest", ["plan:"]),
-    ("plan: continue biktarvy.\nhpi: fine", ["hpi:"]),
-    ("psychiatric: negative for flashbacks.", []),
-    ("psychiatric: negative for aspirin allergy.", []),
-    ("skin: negative for Depo-Medrol reaction.", []),
-    # The list of a "negative for" ends at a contrast, and what is before it is a clause of its own.
-    ("negative for cough but positive for hiv and hepatitis c", ["negative for cough"]),
-    ("negative for cough, but lost her job", ["negative for cough"]),
-    ("negative for all systems except a lump in the breast", ["negative for all systems"]),
-    ("skin: negative for rash (positive patch test)", ["skin: negative for rash"]),
-    ("negative for butter allergy, exceptions", ["negative for butter allergy, exceptions"]),
-    # Cues of a finding, unless a negation stands before them in their clause.
-    ("cc: diagnosed with lupus", []),
-    ("cc: not diagnosed with lupus", ["cc:"]),
-    ("cc: wasn't diagnosed with lupus", ["cc:"]),
-    ("plan: history  of abuse", []),
-    ("plan: denies a history of abuse", ["plan:"]),
-    ("plan: no cough; history of abuse", ["plan:"]),
-    ("plan: a history of abuse, no cough", []),
-    # An item with a subject or verb of its own, or of more than a few words, tells something.
-    ("negative for chest pain, edema, he tried to hang himself", ["negative for chest pain, edema"]),
-    ("negative for cough, wheezing, whereas her syphilis titer rose", ["negative for cough, wheezing"]),
-    ("negative for fever although her husband beats her", ["negative for fever"]),
-    ("gi: negative for nausea and she confided that she was raped", ["gi: negative for nausea and"]),
-    ("negative for rash, smokes crack with her son", ["negative for rash"]),
-    ("negative for chills, yet drinks a pint of vodka", ["negative for chills"]),
-    ("negative for pain, his huntington gene test came back", ["negative for pain"]),
-    (
-        "negative for pain, beaten black and blue by a jealous husband on fridays",
-        ["negative for pain, beaten black and"],
-    ),
-    (
-        "constitutional: negative for fever, chills, or night sweats",
-        ["constitutional: negative for fever, chills, or night sweats"],
-    ),
-    ("negative for pain over 1,000 m", ["negative for pain over 1,000 m"]),
-    ("negative for a history of syncope", ["negative for a history of syncope"]),
-    # The date and review rules cover their stamp.
-    ("03/14/2019 hiv test came back positive after a night out", []),
-    ("03/14/2019 10:23 am she lost her job", ["03/14/2019 10:23 am"]),
-    ("3-14-19, 9:05 she lost her job", ["3-14-19, 9:05"]),
-    ("3/14/2019 37.5 mg", ["3/14/2019"]),
-    ("last reviewed on 1/02/2003 10:23 am by doe, jane", ["last reviewed on 1/02/2003 10:23 am", "by doe, jane"]),
-    ("last reviewed 01/02/2026 by dr. smith patient lost her job", ["last reviewed 01/02/2026"]),
-    ("last reviewed 01/02/2026 patient disclosed two abortions", []),
-    ("last reviewed with the patient, who wept", ["last reviewed"]),
-    # Of the combined history its header alone.
-    (f"{COMBINED}\nher husband beats her\nplan: rest", [COMBINED, "plan:"]),
-    (f"{COMBINED}\nlast reviewed on 1/02/2003 by doe, jane", [COMBINED, "last reviewed on 1/02/2003", "by doe, jane"]),
-    # A clause ends at `.`, `;` or a line break, and not within a number, after a title or an initial.
-    ("cc: cough. hiv", ["cc:"]),
-    ("cc: temperature 37.5 with hiv", []),
-    ("seen for hiv by dr. roe\nsee hpi", ["see hpi"]),
-    ("seen for hiv by dr. j. roe", []),
-    ("hiv. seen by dr. roe", ["by dr. roe"]),
-    # A name broken over two lines makes both tell.
-    ("cc: bipolar\ndisorder, see hpi\nplan:", ["plan:"]),
-    ("", []),
-]
 
-
-@pytest.mark.parametrize(("note", "expected"), TABLE)
+@pytest.mark.parametrize(("note", "expected"), CASES["boilerplate"])
 def test_boilerplate_is_exactly_this(note: str, expected: list[str]) -> None:
     read = TELLING.read(note)
     mask = read.boilerplate

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.shown_text import Span
+
+CASES = read_rows("template_cases.txt")
 
 HEAD = """name = "t"
 date_formats = "day_first"
@@ -48,35 +51,7 @@ def find(
     return {fact: field.value for fact, field in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("note", "expected"),
-    [
-        ("NAME: Ada Lund\ndob : 01/02/1960\n", {"name": "Ada Lund", "dob": "01/02/1960"}),
-        ("PATİENT: Ada Lund\n", {"name": "Ada Lund"}),
-        ("Name: Ada Lund DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
-        ("Name: Ada Lund, DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
-        ("Name: Ada Lund (DOB: 01/02/1960)", {"name": "Ada Lund", "dob": "01/02/1960"}),
-        ("Name: Ada Lund | MRN: 4 | DOB: 1/2/60", {"name": "Ada Lund", "dob": "1/2/60"}),
-        ("Name: Ada Lund   Provider: Jo Ek\n", {"name": "Ada Lund", "provider": "Jo Ek"}),
-        ("Provider: Jo Ek, MD   Name: Ada Lund\n", {"name": "Ada Lund", "provider": "Jo Ek, MD"}),
-        ("4711   DOB: 1/2/60", {"dob": "1/2/60"}),
-        ("4711 | DOB: 1/2/60", {"dob": "1/2/60"}),
-        ("4711\tDOB: 1/2/60", {"dob": "1/2/60"}),
-        ("4711 DOB: 1/2/60", {}),
-        ("- Name: Ada Lund", {}),
-        ("Name........: Ada Lund\nDOB ....... 01/02/1960\n", {"name": "Ada Lund", "dob": "01/02/1960"}),
-        ("Name .. Ada Lund", {}),
-        # A label within words is none, nor one without a value on its line, nor one below the banner.
-        ("Clinic name: Elm", {}),
-        ("Surname: Lund", {}),
-        ("Name:\nAda Lund", {}),
-        ("Name Ada Lund", {}),
-        ("cc: cough\nName: Ada Lund\n", {"chief_complaint": "cough\nName: Ada Lund"}),
-        # The first with a value counts.
-        ("Name:\nPatient: Ada Lund\nName: Ian Ode\n", {"name": "Ada Lund"}),
-        ("Name: ___   DOB: ___\nPatient: Ada\n", {"name": "Ada"}),
-    ],
-)
+@pytest.mark.parametrize(("note", "expected"), CASES["test_labels"])
 def test_labels(tmp_path: Path, note: str, expected: dict[str, str]) -> None:
     assert find(tmp_path, note, head='other_labels = ["MRN"]\nblanks = ["___"]') == expected
 
@@ -136,15 +111,7 @@ regex = '^(?P<name>[^(\\n]+) \\(DOB (?P<dob>[^)]+)\\), MRN \\d+(?: (?P<age>\\d+)
 """
 
 
-@pytest.mark.parametrize(
-    ("note", "expected"),
-    [
-        ("Elm\nZoë Lund (DOB 1/2/1980), MRN 12\n", {"name": "Zoë Lund", "dob": "1/2/1980"}),
-        ("Ada Lund (DOB 1/2/1980), MRN 12 34F", {"name": "Ada Lund", "dob": "1/2/1980", "age": "34", "sex": "F"}),
-        ("Ada Lund (DOB 1/2/1980)\n", {}),
-        ("cc: x\nAda Lund (DOB 1/2/1980), MRN 12\n", {"chief_complaint": "x\nAda Lund (DOB 1/2/1980), MRN 12"}),
-    ],
-)
+@pytest.mark.parametrize(("note", "expected"), CASES["test_one_pattern_gives_several_facts"])
 def test_one_pattern_gives_several_facts(tmp_path: Path, note: str, expected: dict[str, str]) -> None:
     assert find(tmp_path, note, fields=PATTERN) == expected
 
@@ -163,19 +130,7 @@ def test_a_pattern_may_look_in_the_whole_note(tmp_path: Path) -> None:
 BANNER = "\nElm Clinic, North Road\n\n  Lund, Ada | 1/2/1980 | F \nseen by Jo Ek\n\ncc: cough\nprovider: Ann\n"
 
 
-@pytest.mark.parametrize(
-    ("position", "value"),
-    [
-        ("line = 1", "Elm Clinic, North Road"),
-        ("line = 2", "Lund, Ada | 1/2/1980 | F"),
-        ('line = 2, part = 1, delimiter = "|"', "Lund, Ada"),
-        ('line = 2, part = 2, delimiter = "|"', "1/2/1980"),
-        ('line = 2, part = 3, delimiter = "|"', "F"),
-        ('line = 2, part = 4, delimiter = "|"', None),
-        ("line = -1", "seen by Jo Ek"),
-        ("line = 4", None),
-    ],
-)
+@pytest.mark.parametrize(("position", "value"), CASES["test_position_in_an_unlabelled_banner"])
 def test_position_in_an_unlabelled_banner(tmp_path: Path, position: str, value: str | None) -> None:
     fields = f"[fields.name]\nposition = {{ {position} }}\n"
     assert find(tmp_path, BANNER, fields=fields, also_absent=("dob",)).get("name") == value

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 
 import pytest
+from support.cases import read_rows
 from support.exports.fhir import as_rtf
 from support.exports.hospital import FIRST_TEXT
 
@@ -14,6 +15,8 @@ from clinaudit.priors.importers import attachments
 from clinaudit.priors.importers.attachments import decode_base64, kind_of, plain_text_of, text_of, unpacked
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.templates.shown_text import form_of
+
+CASES = read_rows("exports/import_rows.txt")
 
 _PAGE = b"<html><body><p>CC: cough</p></body></html>"
 _RTF = rb"{\rtf1 CC: cough}"
@@ -131,42 +134,7 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         unpacked(gzip.compress(bytes(100_000)))
 
 
-@pytest.mark.parametrize(
-    ("text", "form", "shown"),
-    [
-        ("CC: cough\nK < 3 & Na > 140, <LOW>, [**Name**], p<0.05, a\\b", None, None),
-        ("\ufeff{\\rtf1 it\u2019s \U0001f600}", "RTF", "it\u2019s \U0001f600"),
-        ("<div>CC</div><div>cough</div>", "HTML", "CC\ncough"),
-        ("<td>CC</td>", "HTML", "CC"),
-        ("<span class=x>CC:</span> cough\nHPI: <span hidden>4711</span>two", "HTML", "CC: cough\nHPI: two"),
-        ("CC: cough<br>HPI: &lt;3 days<BR/>", "<br>", "CC: cough\nHPI: <3 days\n"),
-        ("<b>CC:</b> cough\nHPI: <i class=x>two</i> days", "HTML signs", "CC: cough\nHPI: two days"),
-        ("CC: cough &amp; fever\n&#8805; 3", "HTML signs", "CC: cough & fever\n≥ 3"),
-        ("A<B and C>D <br>ok</br>x<BR clear=all>y", "<br>", "A<B and C>D \nok\nx\ny"),
-        ("if p<a then q>b, K<P so >Q, x<p that y>z, a<span and b>c", None, None),
-        ("Dose<i>5</i> and x<u or y>z", "HTML signs", "Dose5 and x<u or y>z"),
-        ("10<sup>9</sup> 10<sup>&minus;1.5</sup> 5<sup>th</sup><br>", "<br>", "10⁹ 10^−1.5 5th\n"),
-        ("<TD nowrap valign='top' width=5%>CC</TD>", "HTML", "CC"),
-        ("CC: cough\\.br\\HPI: A\\T\\E\\X0D\\\\X0A\\x", "HL7 escapes (\\.br\\)", "CC: cough\nHPI: A&E\nx"),
-        (r"\.in+4\k:\.sk2\x\.sp+2\3\XB0\C \XC2B5\g\.ce\\X0D0A\y", "HL7 escapes (\\.br\\)", "k:  x\n\n3°C µg\n\ny"),
-        ("see D:\\S\\note, \\\\srv\\T\\share, C:\\temp\\F\\x", None, None),
-        ("AT\\T\\T D:\\S\\x\\.br\\y", "HL7 escapes (\\.br\\)", "AT&T D:\\S\\x\ny"),
-        ("CC: cough\\par HPI\\par", "pieces of RTF", "CC: cough\\par HPI\\par"),
-        (base64.b64encode(_TEXT).decode(), "base64", base64.b64encode(_TEXT).decode()),
-        ("CC: cough=20\nHPI: x=3D1, naïve =C3=AF", "quoted-printable", "CC: cough=20\nHPI: x=3D1, naïve =C3=AF"),
-        ("CC%3A%20cough", "percent-encoded", "CC%3A%20cough"),
-        ("RR=20, HR=80, SpO2=95%, 20% x\nA=", None, None),
-        ("<?xml version='1.0'?><ClinicalDocument/>", "XML", "<?xml version='1.0'?><ClinicalDocument/>"),
-        *((text, form, None) for text, form in (
-            ("<n:doc x='1'>\n<n:t>knee pain</n:t></n:doc>\n", "XML"), ("<low> BP, <b and c", None),
-            ("0x" + _TEXT.hex(), "hexadecimal"), (_TEXT.hex().upper(), "hexadecimal"), ("5 10 15 20 25", None),
-            ('{"ops": [{"insert": "knee pain"}]}', "JSON"), ('[{"t": 1}]', "JSON"), ("[x] knee {a}", None),
-            ("MSH|^~\\&|A|B\rOBX|1|TX|||knee", "an HL7 message"), ("b'knee pain'", "bytes as Python writes them"),
-            ("Content-Type: text/plain\n\nknee", "a MIME message"),
-            *((text, r"escapes of a program (\u00e9, _x000D_)") for text in (r"x\u00e9y\u00b0z", "a_x000D_\nb_x000D_")),
-        )),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "form", "shown"), CASES["forms"])
 def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(
     text: str, form: str | None, shown: str | None
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import read_rows
 from support.exports.fhir import Resource, as_base64, as_rtf
 from support.exports.importing import import_export, refusal_of
 
@@ -18,6 +19,8 @@ from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers.export import Imported
 from clinaudit.priors.importers.html_text import text_of_html
+
+CASES = read_rows("exports/import_rows.txt")
 
 _PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
 _TEXT = "CC: cough\nHPI: two days\nPlan: rest"
@@ -142,21 +145,7 @@ def test_each_text_of_a_document_stands_once(
         assert any(words in why for words in aside)
 
 
-@pytest.mark.parametrize(
-    ("plain", "page"),
-    [
-        ("**Plan:** rest and __fluids__", "Plan: rest and fluids"),
-        ("[x] smoker, [ ] alcohol", "☒ smoker, ☐ alcohol"),
-        ("a) rest\nb) fluids", "rest<br>fluids"),
-        ("iv. rest\nv. fluids", "rest<br>fluids"),
-        ("o rest\no fluids", "<ul><li>rest<li>fluids</ul>"),
-        ("Wound 3x4 cm, BSA 1.8 m2", "Wound 3 × 4 cm, BSA 1.8 m²"),
-        ("Soft\u00adly, zero\u200bwidth", "Softly, zerowidth"),
-        ("WBC 10^9/L, EF >=55, K <=3, 2 -> 3, +/- 2", "WBC 10⁹/L, EF ≥55, K ≤3, 2 → 3, ± 2"),
-        ("Cafe\u0301, 5 \u00b5g", "Café, 5 \u03bcg"),
-        ("+ cough\n- fever", "+ cough<br>- fever"),
-    ],
-)
+@pytest.mark.parametrize(("plain", "page"), CASES["test_signs_that_formats_write_otherwise_are_alike"])
 def test_signs_that_formats_write_otherwise_are_alike(tmp_path: Path, plain: str, page: str) -> None:
     source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
     texts, imported = _import(tmp_path, source)
@@ -164,37 +153,7 @@ def test_signs_that_formats_write_otherwise_are_alike(tmp_path: Path, plain: str
     assert any("say the same" in why for why in imported.ledger.left_aside)
 
 
-@pytest.mark.parametrize(
-    ("plain", "page"),
-    [
-        (_TEXT * 3, _TEXT * 2 + _TEXT.replace("two days", "three days or more")),
-        # In signs alone, or in how far they reach: neither form can be left out.
-        ("Blood group A, Rh -", "Blood group A, Rh +"),
-        ("CRP <5 rising", "CRP >5 rising"),
-        ("CRP <5 rising", "CRP 5 rising"),
-        ("Rh (-)", "Riverside Clinic, seen on the ward: Rh (+)"),
-        ("Take 1-2 tabs", "Take 1/2 tabs"),
-        ("Take 1-2 tabs", "Take 12 tabs"),
-        ("Dose 1.5 mg po", "Dose 15 mg po"),
-        ("Dose 1,5 mg po", "Dose 1.5 mg po"),
-        ("Cancer?", "Cancer."),
-        # In a word, or in its order, though all other words are the same.
-        (
-            "Biopsy of the lesion shows that it is not malignant today",
-            "Biopsy of the lesion shows that it is malignant today",
-        ),
-        ("Lithium 300 mg morning, 600 mg night", "Lithium 600 mg morning, 300 mg night"),
-        ("Lithium\n300\nSertraline\n600", "Lithium\n600\nSertraline\n300"),
-        ("[x] smoker\n[ ] alcohol", "[ ] smoker\n[x] alcohol"),
-        *((f"Smoker {signs} alcohol", f"Smoker {signs[::-1]} alcohol") for signs in ("☒☐", "✓✗", "↑↓")),
-        ("K 5.9* today", "K 5.9 today"),
-        # What is there and what is not.
-        ("+ cough\n- fever", "- cough<br>+ fever"),
-        ("+ cough", "- cough"),
-        ("Platelets 10² or more, seen again", "Platelets 102 or more, seen again"),
-        ("WBC 10^9", "WBC 109"),
-    ],
-)
+@pytest.mark.parametrize(("plain", "page"), CASES["test_two_formats_that_say_nearly_the_same_are_refused"])
 def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
     source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(

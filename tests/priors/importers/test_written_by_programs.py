@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from support.cases import read_rows
 from support.exports import tables
 from support.exports.hospital import content_of
 from support.exports.importing import import_export, import_own, refusal_of, refusal_of_own, write_own
@@ -18,6 +19,7 @@ from clinaudit.priors.importers import Kind
 
 MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
 HEAD = "MRN,Note\n"
+CASES = read_rows("exports/import_rows.txt")
 
 
 def _texts(folder: Path, table: str | bytes, options: str = "", name: str = "notes.csv") -> dict[str, list[str]]:
@@ -30,63 +32,24 @@ def _refusal(folder: Path, table: str | bytes, options: str = "", columns: str =
     return refusal_of_own(folder, table, options + columns)
 
 
-SEMICOLON = 'delimiter = ";"\n'
-LATIN, WINDOWS = 'encoding = "latin-1"\n', 'encoding = "cp1252"\n'
-READ: dict[str, tuple[str, bytes, str]] = {
-    "the delimiter is declared": ("", b"sep=;\r\nMRN;Note\r\np1;CC, x\r\n", "CC, x"),
-    "declared in quotes, after the mark of UTF-8": ("", b'\xef\xbb\xbf"sep=|"\nMRN|Note\np1|CC\n', "CC"),
-    "declared as the column map says": (SEMICOLON, b"SEP=;\nMRN;Note\np1;CC\n", "CC"),
-    "declared, one that the column map alone has": ('delimiter = "^"\n', b"sep=^\nMRN^Note\np1^CC\n", "CC"),
-    "blank lines before the header": ("", b"\r\n\r\nMRN,Note\r\np1,CC\r\n", "CC"),
-    "a note that is a name of the header": ("", b"MRN,Note\np1,MRN\n", "MRN"),
-    "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "a\rb\nc"),
-    "a carriage return in a name": ("", b'MRN,Note,"x\ry"\np1,CC,\n', "CC"),
-    "a carriage return in a note": ("", b'MRN,Note\np1,"a\rb"\n', "a\rb"),
-    "a backslash before a quote that ends a cell": ("", b'MRN,Note\np1,"C:\\"\n', "C:\\"),
-    "the mark of UTF-8 decides": (WINDOWS, b"\xef\xbb\xbf" + "MRN,Note\np1,38° café\n".encode(), "38° café"),
-    "cp1252": (WINDOWS, "MRN,Note\np1,“ok” – 38° café €5\n".encode("cp1252"), "“ok” – 38° café €5"),
-    "latin-1": (LATIN, "MRN,Note\np1,38° café\n".encode("latin-1"), "38° café"),
-    "cp1251": ('encoding = "cp1251"\n', "MRN,Note\np1,Пётр, 38°\n".replace("р, ", "р ").encode("cp1251"), "Пётр 38°"),
-    # Of GBK, in which bytes of UTF-8 may be text.
-    "gb18030": ('encoding = "gb18030"\n', "MRN,Note\np1,联通\n".encode("gb18030"), "联通"),
-    "controls in UTF-8 stay as they are": ("", "MRN,Note\np1,a\x93b\n".encode(), "a\x93b"),
-}
-REFUSED: dict[str, tuple[str, bytes, str]] = {
-    "another delimiter declared": (SEMICOLON, b"sep=,\nMRN,Note\np1,CC\n", "declares another delimiter (sep=)"),
-    "a delimiter declared that is not read": ("", b"sep=^\nMRN^Note\n", "declares a delimiter that is not read"),
-    "a carriage return outside of quotes": ("", b"MRN,Note\np1,a\rb\n", "CSV from here on (a carriage"),
-    "quotes by backslash": ("", b'MRN,Note\np1,"said \\"ok\\", left"\n', 'is written with a backslash (\\"): write it'),
-    "quotes by backslash, fields too many": ("", b'MRN,Note\np1,"said \\", x"\n', 'is written with a backslash (\\")'),
-    "UTF-8 called cp1252": (WINDOWS, HEAD.encode() + "p1,38° café\n".encode(), 'Note is UTF-8, not CP1252; set encod'),
-    "UTF-8 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode(), "Note is UTF-8, not LATIN-1"),
-    "UTF-8 in one row": (WINDOWS, "MRN,Note\np1,é\n".encode("cp1252") + "p2,é\n".encode(), "row 2: Note is UTF-8"),
-    "UTF-8 with a byte that cp1252 lacks": (WINDOWS, HEAD.encode() + "p1,“ok”\n".encode(), "Note is UTF-8, not CP1252"),
-    "UTF-8 in a name": (WINDOWS, HEAD.encode() + "Ünal,x\n".encode(), "row 1: MRN is UTF-8, not CP1252"),
-    "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
-    "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
-    "files put together": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfMRN,Note\np2,y\n", "row 2: repeats the header"),
-    "UTF-16 without its mark": ("", "MRN,Note\np1,x\n".encode("utf-16-le"), "notes.csv: is UTF-16; save it as UTF-8"),
-    "UTF-16, the high byte first": ("", "MRN,Note\n".encode("utf-16-be"), "notes.csv: is UTF-16; save it as UTF-8"),
-    "the count of a tool": ("", b"MRN,Note\np1,x\np2,y\n\n(2 rows affected)\n", "1 record cannot be used"),
-    "the count, named": ("", b"MRN|Note\np1|x\n12 rows selected.\n", "row 2: is the count of rows that a database"),
-    "a line above the header": ("", b"Notes of 2024\nMRN,Note\np1,x\n", "the first line was read as the header"),
-    "a delimiter at the end of a row": ("", b"MRN|Note\np1|x|\n", "row 1: ends in a delimiter, as the header does not"),
-    "names in other letters": ("", b"MRN,Note\np1,x\nmrn,NOTE\np2,y\n", "row 2: repeats the header"),
-    "columns in another order": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfNote,MRN\ny,p2\n", "row 2: repeats the header"),
-    "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
-}  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "encoding", "table", "text"),
+    [row[1:] for row in CASES["dialects_read"]],
+)
+def test_dialects_and_encodings_are_read_as_what_they_are(
+    tmp_path: Path, options: str, encoding: str, table: str, text: str
+) -> None:
+    assert _texts(tmp_path, table.encode(encoding), options) == {"p1": [text]}
 
 
-@pytest.mark.parametrize("name", READ)
-def test_dialects_and_encodings_are_read_as_what_they_are(tmp_path: Path, name: str) -> None:
-    options, content, text = READ[name]
-    assert _texts(tmp_path, content, options) == {"p1": [text]}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_dialect_or_encoding_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
-    options, content, said = REFUSED[name]
-    assert said in _refusal(tmp_path, content, options)
+@pytest.mark.parametrize(
+    ("options", "encoding", "table", "said"),
+    [row[1:] for row in CASES["dialects_named"]],
+)
+def test_a_dialect_or_encoding_that_is_not_read_is_named(
+    tmp_path: Path, options: str, encoding: str, table: str, said: str
+) -> None:
+    assert said in _refusal(tmp_path, table.encode(encoding), options)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 from datetime import date
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.templates.learning import LearningSample, enough
 from clinaudit.templates.learning.labels import assign_facts, choose_formats, find_labels, fits, same, shape_of
+
+CASES = read_rows("template_cases.txt")
 
 NAMES = ("Ada Lund", "Mia Ode", "Ian Silva", "Zoë Weiss", "Tom Novak", "Olu Hill")
 
@@ -77,19 +80,7 @@ def facts_by_label(banners: list[str], known: list[dict[str, str | date]] | None
     return {use.label: use.fact for use in assign_facts(notes, find_labels(banners, least=5))}
 
 
-@pytest.mark.parametrize(
-    ("banner", "unread"),
-    [
-        ("DOB: 28. Oktober 1948", "dob"),
-        ("Date of birth: 28 X 1948", "dob"),
-        ("Visit date: 1403/05/21 H", "visit_date"),
-        *((f"DOB: {seen}", "dob") for seen in ("Dec 1991", "33583", "1991", "**/**/1991", "born 1991")),
-        *((f"DOB: {seen}", None) for seen in ("***", "Dec", "12")),
-        ("DOB: 28th October 1948", None),
-        ("DOB: on file", None),
-        ("Clinic: 12-34", None),
-    ],
-)
+@pytest.mark.parametrize(("banner", "unread"), CASES["test_a_label_of_dates_that_no_format_reads_is_kept_in_mind"])
 def test_a_label_of_dates_that_no_format_reads_is_kept_in_mind(banner: str, unread: str | None) -> None:
     (use,) = assign_facts([LearningSample("", {})] * 6, find_labels([banner] * 6, least=5))
     assert use.unread == unread
@@ -100,30 +91,7 @@ def test_how_many_patients_a_word_needs() -> None:
     assert [enough(patients) for patients in (3, 100, 101, 1000)] == [5, 5, 6, 50]
 
 
-@pytest.mark.parametrize(
-    ("values", "fact"),
-    [
-        # Dates alone tell no birth from a visit.
-        (["01/02/1940", "03/04/1975", "05/06/2001"], None),
-        (["F", "M", "female"], "sex"),
-        (["46", "31 yrs", "50 years old"], "age"),
-        (["Dr Hill", "Jo Ek, MD", "Nurse Kelly"], "provider"),
-        (["Elm Clinic", "Park Lane Practice"], "practice"),
-        (["Ada Lund", "O'Brien, Mia", "Zoë Nuñez"], "name"),
-        # One value for most is the name of a place, or of somebody who is no patient.
-        (["Riverbend West", "Riverbend West", "Ada Lund"], None),
-        # So are a few that all notes share, and most patients have a name of their own.
-        (["Family Medicine", "Internal Medicine", "Family Medicine", "Sleep Medicine", "Internal Medicine"] * 2, None),
-        (["van den Berg, A.", "Ana de la Cruz", "Ode, Mia"], "name"),
-        (["Mrs Ada Lund", "Mr Ian Silva", "Ms Mia Ode"], "name"),
-        (["Mr Ian Silva", "Mr Ian Silva", "Dr Hill"], "provider"),
-        (["Mrs Ada Lund, DOB 3 Mar 1961", "Mr Ian Silva, DOB 4 May 1950", "Ms Mia Ode, DOB 5 Jun 1971"], "name"),
-        (["Ada Lund (59 y.o. F)", "Ian Silva, 61 yrs", "Mia Ode (40)"], "name"),
-        (["Mrs Ada Lund, MRN 4711", "Mr Ian Silva, MRN 4712", "Ms Mia Ode, MRN 4713"], None),
-        (["00417", "00418"], None),
-        ([], None),
-    ],
-)
+@pytest.mark.parametrize(("values", "fact"), CASES["test_the_shape_of_values_tells_their_fact"])
 def test_the_shape_of_values_tells_their_fact(values: list[str], fact: str | None) -> None:
     assert shape_of(values) == fact
 
