@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.cases import read_rows
-from support.exports.fhir import Resource, as_base64, as_rtf
+from support.exports.fhir import Resource, as_base64, as_rtf, binary, document, plain, report
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import StorageError
@@ -24,30 +24,19 @@ CASES = read_rows("exports/import_rows.txt")
 
 _PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
 _TEXT = "CC: cough\nHPI: two days\nPlan: rest"
+_PLAIN = plain(_TEXT)
 _BLANK_LINES = "CC" + "\n" * 100_000 + "Plan"
 _PDF = {"contentType": "application/pdf", "data": as_base64(b"%PDF-1.7")}
 _NO_FORM = "no attachment is plain text, HTML or RTF"
 _OUTSIDE = "the url of an attachment is not in the export (nothing is fetched)"
 
 
-def _plain(text: str | bytes = _TEXT, kind: str = "text/plain") -> Resource:
-    return {"contentType": kind, "data": as_base64(text)}
-
-
 def _page(text: str) -> Resource:
-    return _plain("".join(f"<div>{line}</div>" for line in text.splitlines()), "text/html")
+    return plain("".join(f"<div>{line}</div>" for line in text.splitlines()), "text/html")
 
 
 def _document(identifier: str = "d1", *attachments: Resource, **more: Any) -> Resource:
-    content = [{"attachment": one} for one in attachments or (_plain(),)]
-    return {
-        "resourceType": "DocumentReference", "id": identifier, "status": "current", "date": "2024-01-02",
-        "subject": {"reference": "Patient/p1"}, "content": content, **more,
-    }  # fmt: skip
-
-
-def _binary(identifier: str, attachment: Resource) -> Resource:
-    return {"resourceType": "Binary", "id": identifier, **attachment}
+    return document(identifier, *(attachments or (_PLAIN,)), **more)
 
 
 def _write(folder: Path, *resources: Resource, patients: Sequence[Resource] = (_PATIENT,)) -> Path:
@@ -76,35 +65,35 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
     ("attachments", "text", "aside"),
     [
         # Other texts are parts, in their order, whatever their format.
-        ([_plain("Note: x"), _plain("Addendum: y")], "Note: x\n\nAddendum: y", ["joined"]),
-        ([_page("CC: cough"), _plain("ADDENDUM: a fracture"), _plain(as_rtf("Seen by me"), "text/rtf")],
+        ([plain("Note: x"), plain("Addendum: y")], "Note: x\n\nAddendum: y", ["joined"]),
+        ([_page("CC: cough"), plain("ADDENDUM: a fracture"), plain(as_rtf("Seen by me"), "text/rtf")],
          "CC: cough\n\nADDENDUM: a fracture\n\nSeen by me", ["joined"]),
         # Formats of one text, of which the first or the longer one stands.
-        ([_plain(), _page(_TEXT)], _TEXT, ["say the same"]),
-        ([_page(f"Riverside Clinic\n{_TEXT}"), _plain()], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
-        ([_plain(), _page(f"Riverside Clinic\n{_TEXT}")], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
-        ([_plain(), _plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
+        ([_PLAIN, _page(_TEXT)], _TEXT, ["say the same"]),
+        ([_page(f"Riverside Clinic\n{_TEXT}"), _PLAIN], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
+        ([_PLAIN, _page(f"Riverside Clinic\n{_TEXT}")], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
+        ([_PLAIN, plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
          ["say the same"]),
-        ([_plain(), _plain()], _TEXT, ["say the same"]),
-        ([_plain("a b c d e f g h i j k l"), _plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
+        ([_PLAIN, _PLAIN], _TEXT, ["say the same"]),
+        ([plain("a b c d e f g h i j k l"), plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
          "1. a b c d e f\n2. g h i j k l", ["say the same"]),
         # Signs of lists, rules and kinds of dashes mean nothing.
-        ([_plain("Plan - day 2:\n---\n- rest\n- fluids"),
-          _plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
+        ([plain("Plan - day 2:\n---\n- rest\n- fluids"),
+          plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
          "Plan - day 2:\n---\n- rest\n- fluids", ["say the same"]),
-        ([_plain(_BLANK_LINES), _page("CC\nPlan")], _BLANK_LINES, ["say the same"]),
+        ([plain(_BLANK_LINES), _page("CC\nPlan")], _BLANK_LINES, ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
-        ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
+        ([plain("CC: cough"), plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
-        ([_PDF, _plain()], _TEXT, [_NO_FORM]),
-        ([_plain(" "), _page(_TEXT)], _TEXT, ["the text is blank"]),
-        ([_plain(), {"contentType": "text/rtf", "url": "https://ehr.example.org/Binary/77"}], _TEXT, [_OUTSIDE]),
-        ([{"data": as_base64("x")}, _plain("{\\rtf1 cut", "text/rtf"), {"contentType": "text/plain"}, _plain()], _TEXT,
+        ([_PDF, _PLAIN], _TEXT, [_NO_FORM]),
+        ([plain(" "), _page(_TEXT)], _TEXT, ["the text is blank"]),
+        ([_PLAIN, {"contentType": "text/rtf", "url": "https://ehr.example.org/Binary/77"}], _TEXT, [_OUTSIDE]),
+        ([{"data": as_base64("x")}, plain("{\\rtf1 cut", "text/rtf"), {"contentType": "text/plain"}, _PLAIN], _TEXT,
          ["has no contentType", "is cut off", "neither data nor url"]),
         # By what it is: a type that is wrong or missing, packed twice, an empty `data` beside a `url`.
         ([{"data": as_base64(as_rtf(_TEXT))}], _TEXT, []),
-        ([_plain(base64.b64encode(_TEXT.encode()))], _TEXT, []),
-        ([_plain(gzip.compress(_TEXT.encode(), mtime=0))], _TEXT, []),
+        ([plain(base64.b64encode(_TEXT.encode()))], _TEXT, []),
+        ([plain(gzip.compress(_TEXT.encode(), mtime=0))], _TEXT, []),
         ([{"contentType": "text/plain", "data": "", "url": "Binary/b1"}], "of b1", []),
         ([{"contentType": "text/plain", "url": "https://ehr.example.org/fhir/Binary/b1/_history/2"}], "of b1", []),
         ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
@@ -113,22 +102,19 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
         ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
         # Addresses that no file can have: with a zero byte, or longer than a name may be.
-        *(([_plain(), {"url": url}], _TEXT, [_OUTSIDE]) for url in ("a%00b", f"https://blob.example.org/{'x' * 300}")),
+        *(([_PLAIN, {"url": url}], _TEXT, [_OUTSIDE]) for url in ("a%00b", f"https://blob.example.org/{'x' * 300}")),
         ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
     ],
 )  # fmt: skip
 def test_each_text_of_a_document_stands_once(
     tmp_path: Path, attachments: list[Resource], text: str, aside: list[str]
 ) -> None:
-    own = [_binary("own", _plain("contained"))]
-    report = {
-        "resourceType": "DiagnosticReport", "id": "r1", "status": "final", "code": {"text": "CT"},
-        "subject": {"reference": "Patient/p2"}, "presentedForm": attachments, "contained": own,
-    }  # fmt: skip
+    own = [binary("own", plain("contained"))]
+    of_report = report("r1", "CT", "p2", presentedForm=attachments, contained=own)
     source = _write(
-        tmp_path / "bulk", _document("d1", *attachments, contained=own), report,
-        _binary("b1", _plain("of b1")), _binary("b2", _plain(as_rtf(_TEXT), "application/msword")),
-        _binary("b3", _plain("of b3", "application/octet-stream")),
+        tmp_path / "bulk", _document("d1", *attachments, contained=own), of_report,
+        binary("b1", plain("of b1")), binary("b2", plain(as_rtf(_TEXT), "application/msword")),
+        binary("b3", plain("of b3", "application/octet-stream")),
         patients=(_PATIENT, {**_PATIENT, "id": "p2"}),
     )  # fmt: skip
     (source / "attachments").mkdir()
@@ -145,24 +131,24 @@ def test_each_text_of_a_document_stands_once(
         assert any(words in why for words in aside)
 
 
-@pytest.mark.parametrize(("plain", "page"), CASES["test_signs_that_formats_write_otherwise_are_alike"])
-def test_signs_that_formats_write_otherwise_are_alike(tmp_path: Path, plain: str, page: str) -> None:
-    source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
+@pytest.mark.parametrize(("text", "page"), CASES["test_signs_that_formats_write_otherwise_are_alike"])
+def test_signs_that_formats_write_otherwise_are_alike(tmp_path: Path, text: str, page: str) -> None:
+    source = _write(tmp_path / "bulk", _document("d1", plain(text), _page(page)))
     texts, imported = _import(tmp_path, source)
-    assert texts in ([plain], [text_of_html(page)])
+    assert texts in ([text], [text_of_html(page)])
     assert any("say the same" in why for why in imported.ledger.left_aside)
 
 
-@pytest.mark.parametrize(("plain", "page"), CASES["test_two_formats_that_say_nearly_the_same_are_refused"])
-def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
-    source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
+@pytest.mark.parametrize(("text", "page"), CASES["test_two_formats_that_say_nearly_the_same_are_refused"])
+def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, text: str, page: str) -> None:
+    source = _write(tmp_path / "bulk", _document("d1", plain(text), _page(page)))
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
         "fhir", source, tmp_path / "c"
     )
 
 
 def test_a_document_that_was_made_again_after_it_was_deleted_is_read(tmp_path: Path) -> None:
-    again = {"resource": _document("d1", _plain("new")) | {"meta": {"lastUpdated": "2024-03-01T00:00:00Z"}}}
+    again = {"resource": _document("d1", plain("new")) | {"meta": {"lastUpdated": "2024-03-01T00:00:00Z"}}}
     deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
     for when, texts in (("2024-02-01T00:00:00Z", ["new"]), ("2024-04-01T00:00:00Z", []), (None, [])):
         entries = [{"resource": _PATIENT}, again, {**deleted, "response": {"lastModified": when}}]
@@ -177,7 +163,7 @@ def _versioned(resource: Resource, **meta: str) -> Resource:
     return {**resource, "meta": meta}
 
 
-_OLD, _NEW = _document("d1", _plain("old")), _document("d1", _plain("new"))
+_OLD, _NEW = _document("d1", plain("old")), _document("d1", plain("new"))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +206,7 @@ def test_the_newest_of_versions_is_read(tmp_path: Path, first: Resource, second:
 )
 def test_versions_of_which_none_is_known_to_be_newer_are_refused(tmp_path: Path, second: Resource) -> None:
     source = _write(
-        tmp_path / "bulk", _versioned(_OLD, lastUpdated="2024-01-01"), second, _document("d2", _plain("other"))
+        tmp_path / "bulk", _versioned(_OLD, lastUpdated="2024-01-01"), second, _document("d2", plain("other"))
     )
     refused = refusal_of("fhir", source, tmp_path / "c")
     assert "line 1: another version of it is in the export, and nothing says which is newer (1 more like it)" in refused
@@ -232,7 +218,7 @@ def test_resources_of_other_servers_are_no_versions(tmp_path: Path) -> None:
         patient = _versioned(_PATIENT | {"birthDate": f"198{number}"}, lastUpdated=f"2024-01-0{number + 1}T00:00:00Z")
         entries = [
             {"resource": patient, "fullUrl": f"https://{server}.example.org/Patient/p1"},
-            {"resource": _document(f"d{number}", _plain(server))},
+            {"resource": _document(f"d{number}", plain(server))},
         ]
         _write_bundle(tmp_path / "bulk" / f"{server}.json", entries)
     assert "bundle file 2 of 2, entry 1: another version of it" in refusal_of("fhir", tmp_path / "bulk", tmp_path / "c")
@@ -267,14 +253,12 @@ def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
 
 def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path: Path) -> None:
     number = {"system": "urn:x", "value": "7"}
-    report = {
-        "resourceType": "DiagnosticReport", "id": "r1", "status": "final", "code": {"text": "CT"},
-        "subject": {"reference": "Patient/p1"}, "presentedForm": [_plain("CT: nodule")],
-    }  # fmt: skip
+    form = [plain("CT: nodule")]
     source = _write(
-        tmp_path / "bulk", _document("d1"), _document("d2", _plain("two")), _document("d3", masterIdentifier=number),
-        _document("d4", _plain("four"), relatesTo=[{"code": "replaces", "target": {"identifier": number}}]),
-        report | {"conclusion": "Review in May"}, report | {"id": "r2", "conclusion": "nodule"},
+        tmp_path / "bulk", _document("d1"), _document("d2", plain("two")), _document("d3", masterIdentifier=number),
+        _document("d4", plain("four"), relatesTo=[{"code": "replaces", "target": {"identifier": number}}]),
+        report("r1", "CT", presentedForm=form, conclusion="Review in May"),
+        report("r2", "CT", presentedForm=form, conclusion="nodule"),
     )  # fmt: skip
     deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
     _write_bundle(source / "deleted.ndjson", [deleted], type="transaction")
@@ -296,11 +280,11 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (_document("d1", _plain() | {"size": 4000}), "an attachment is cut off"),
-        (_document("d1", _plain() | {"hash": as_base64("another")}), "an attachment is cut off"),
-        (_document("d1", _plain() | {"size": 1, "hash": _HASH}), None),
-        (_document("d1", _plain() | {"hash": hashlib.sha256(_TEXT.encode()).hexdigest()}), None),
-        (_document("d1", _plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
+        (_document("d1", _PLAIN | {"size": 4000}), "an attachment is cut off"),
+        (_document("d1", _PLAIN | {"hash": as_base64("another")}), "an attachment is cut off"),
+        (_document("d1", _PLAIN | {"size": 1, "hash": _HASH}), None),
+        (_document("d1", _PLAIN | {"hash": hashlib.sha256(_TEXT.encode()).hexdigest()}), None),
+        (_document("d1", plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
         (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
@@ -311,7 +295,7 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
 def test_what_belongs_to_something_else_is_refused(tmp_path: Path, document: Resource, reason: str | None) -> None:
     newer = _document("d9", relatesTo=[{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}])
     visit = {"resourceType": "Encounter", "id": "of-p2", "subject": {"reference": "Patient/p2"}}
-    resources = (_PATIENT, _PATIENT | {"id": "p2"}, document, newer, visit, _binary("b", _plain()))
+    resources = (_PATIENT, _PATIENT | {"id": "p2"}, document, newer, visit, binary("b", _PLAIN))
     entries = [
         {"resource": one, "fullUrl": f"https://a.example.org/{one['resourceType']}/{one['id']}"} for one in resources
     ]
@@ -337,7 +321,7 @@ def test_a_document_gives_way_to_none_of_another_patient_who_is_known_by_a_numbe
     numbers = [{"system": "urn:mrn", "value": value} for value in ("77", "78")]
     patients = [_PATIENT | {"id": f"p{one['value']}", "identifier": [one]} for one in numbers]
     old, new = (
-        _document(f"d{at}", _plain(text), status=status, subject={"identifier": numbers[at]})
+        _document(f"d{at}", plain(text), status=status, subject={"identifier": numbers[at]})
         for at, (text, status) in enumerate((("old", "superseded"), ("new", "current")))
     )
     assert _import(tmp_path, _write(tmp_path / "bulk", old, new, patients=patients))[0] == ["old", "new"]
@@ -352,10 +336,10 @@ def test_a_document_gives_way_to_none_of_another_patient_who_is_known_by_a_numbe
 
 def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
     addendum = _document(
-        "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
+        "d2", plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
     )
     # Synthea calls the notes of all visits but the latest superseded.
-    earlier = _document("d3", _plain("earlier"), status="superseded", date="2023-01-02")
+    earlier = _document("d3", plain("earlier"), status="superseded", date="2023-01-02")
     # One that was entered in error replaces nothing.
     wrong = _document(
         "d4",
@@ -431,11 +415,10 @@ def test_an_export_without_notes_says_what_it_holds_in_their_place(tmp_path: Pat
 
 
 def test_content_and_performers_stand_where_they_stood_before_r4(tmp_path: Path) -> None:
-    binary = {"resourceType": "Binary", "id": "b", "contentType": "text/plain", "content": as_base64(_TEXT)}
+    before = binary("b", {"contentType": "text/plain", "content": as_base64(_TEXT)})
     form = {"contentType": "text/plain", "url": "Binary/b"}
-    report = {"resourceType": "DiagnosticReport", "id": "r", "subject": {"reference": "Patient/p1"}}
-    report |= {"presentedForm": [form], "performer": [{"actor": {"display": "Dr. Quist"}}]}
-    assert _import(tmp_path, _write(tmp_path / "bulk", report, binary))[0] == [_TEXT]
+    old = report("r", "CT", presentedForm=[form], performer=[{"actor": {"display": "Dr. Quist"}}])
+    assert _import(tmp_path, _write(tmp_path / "bulk", old, before))[0] == [_TEXT]
     assert read_corpus(tmp_path / "corpus").latest_note("p1").provider == "Dr. Quist"
 
 
@@ -457,7 +440,7 @@ def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypa
 def test_resources_come_alone_in_lists_and_in_bundles_of_bundles(tmp_path: Path) -> None:
     folder = tmp_path / "examples"
     folder.mkdir()
-    bundle = {"resourceType": "Bundle", "entry": [{"resource": _binary("b1", _plain("of b1"))}, {"response": {}}]}
+    bundle = {"resourceType": "Bundle", "entry": [{"resource": binary("b1", plain("of b1"))}, {"response": {}}]}
     outer = {"resourceType": "Bundle", "entry": [{"resource": bundle}]}
     files: dict[str, object] = {
         "patient.json": _PATIENT,

@@ -45,6 +45,32 @@ def as_html(text: str) -> str:
     return f"<html>{head}<body><script>steal()</script>{lines}</body></html>"
 
 
+def plain(text: str | bytes, kind: str = "text/plain") -> Resource:
+    """Return an attachment that holds a text."""
+    return {"contentType": kind, "data": as_base64(text)}
+
+
+def document(identifier: str, *attachments: Resource, patient: str = "p1", **more: Any) -> Resource:
+    """Return a note of a patient; `more` are its other elements, or stand in the place of these."""
+    return {
+        "resourceType": "DocumentReference", "id": identifier, "status": "current", "date": "2024-01-02",
+        "subject": {"reference": f"Patient/{patient}"}, "content": [{"attachment": one} for one in attachments], **more,
+    }  # fmt: skip
+
+
+def report(identifier: str, text: str, patient: str = "p1", **more: Any) -> Resource:
+    """Return a report of some kind of a patient."""
+    return {
+        "resourceType": "DiagnosticReport", "id": identifier, "status": "final", "code": {"text": text},
+        "subject": {"reference": f"Patient/{patient}"}, **more,
+    }  # fmt: skip
+
+
+def binary(identifier: str, attachment: Resource) -> Resource:
+    """Return an attachment as a resource that others point at."""
+    return {"resourceType": "Binary", "id": identifier, **attachment}
+
+
 def _patient(identifier: str) -> Resource:
     one = next(person for person in PEOPLE if person.identifier == identifier)
     return {
@@ -64,57 +90,38 @@ def _patient(identifier: str) -> Resource:
 def resources() -> dict[str, list[Resource]]:
     """Return the resources by type."""
     attachments = {
-        "501": [{"attachment": {"contentType": "text/rtf", "url": "Binary/b1"}}],
-        "502": [{"attachment": {"contentType": "text/plain; charset=utf-8", "data": as_base64(LATER_TEXT)}}],
-        "503": [
-            {"attachment": {"contentType": "application/pdf", "url": "Binary/b2"}},
-            {"attachment": {"contentType": "text/html", "data": as_base64(as_html(OTHER_TEXT))}},
-        ],
+        "501": [{"contentType": "text/rtf", "url": "Binary/b1"}],
+        "502": [plain(LATER_TEXT, "text/plain; charset=utf-8")],
+        "503": [{"contentType": "application/pdf", "url": "Binary/b2"}, plain(as_html(OTHER_TEXT), "text/html")],
     }
+    note_type = {"coding": [{"system": "http://loinc.org", "code": "11506-3", "display": "Progress note"}]}
     return {
         "Patient": [_patient(one.identifier) for one in PEOPLE],
         "Practitioner": [{"resourceType": "Practitioner", "id": "d1", "name": [{"family": "Quist", "given": ["Ida"]}]}],
         "Organization": [{"resourceType": "Organization", "id": "o1", "name": "Riverside Clinic"}],
         "Encounter": [
             {
-                "resourceType": "Encounter",
-                "id": f"e{one.identifier}",
-                "status": "finished",
-                "class": {"code": "AMB"},
+                "resourceType": "Encounter", "id": f"e{one.identifier}", "status": "finished", "class": {"code": "AMB"},
                 "period": {"start": f"{one.day}T10:00:00+01:00"},
                 "serviceProvider": {"reference": "Organization/o1"},
             }
             for one in VISITS
         ],
         "DocumentReference": [
-            {
-                "resourceType": "DocumentReference",
-                "id": one.identifier,
-                "status": "current",
-                "type": {"coding": [{"system": "http://loinc.org", "code": "11506-3", "display": "Progress note"}]},
-                "subject": {"reference": f"Patient/{one.patient}"},
-                "date": "2024-01-01T00:00:00Z",
-                "author": [{"reference": "Practitioner/d1"}],
-                "content": attachments[one.identifier],
-                "context": {"encounter": [{"reference": f"Encounter/e{one.identifier}"}]},
-            }
+            document(
+                one.identifier, *attachments[one.identifier], patient=one.patient, type=note_type,
+                date="2024-01-01T00:00:00Z", author=[{"reference": "Practitioner/d1"}],
+                context={"encounter": [{"reference": f"Encounter/e{one.identifier}"}]},
+            )
             for one in VISITS
         ],
         "Binary": [
-            {"resourceType": "Binary", "id": "b1", "contentType": "text/rtf", "data": as_base64(as_rtf(FIRST_TEXT))},
-            {"resourceType": "Binary", "id": "b2", "contentType": "application/pdf", "data": as_base64(b"%PDF-1.7")},
+            binary("b1", plain(as_rtf(FIRST_TEXT), "text/rtf")), binary("b2", plain(b"%PDF-1.7", "application/pdf")),
         ],
         "DiagnosticReport": [
             # Laboratory results have no document; the second gives a note that stands above once more.
             {"resourceType": "DiagnosticReport", "id": "r1", "status": "final", "code": {"text": "CBC"}},
-            {
-                "resourceType": "DiagnosticReport",
-                "id": "r2",
-                "status": "final",
-                "code": {"text": "Follow-up"},
-                "subject": {"reference": "Patient/10001"},
-                "presentedForm": [{"contentType": "text/plain", "data": as_base64(LATER_TEXT)}],
-            },
+            report("r2", "Follow-up", "10001", presentedForm=[plain(LATER_TEXT)]),
         ],
         "Condition": [
             _condition("c1", "10001", {"system": "http://snomed.info/sct", "code": "370143000"}),
@@ -123,17 +130,14 @@ def resources() -> dict[str, list[Resource]]:
             _condition("c3", "10002", {"system": "http://hl7.org/fhir/sid/icd-10", "code": "F32.1"}, "refuted"),
         ],
         "Observation": [{"resourceType": "Observation", "id": "x1", "status": "final", "code": {"text": "weight"}}],
-    }
+    }  # fmt: skip
 
 
 def _condition(identifier: str, patient: str, coding: Resource, status: str = "confirmed") -> Resource:
     return {
-        "resourceType": "Condition",
-        "id": identifier,
-        "subject": {"reference": f"Patient/{patient}"},
-        "code": {"coding": [coding]},
-        "verificationStatus": {"coding": [{"code": status}]},
-    }
+        "resourceType": "Condition", "id": identifier, "subject": {"reference": f"Patient/{patient}"},
+        "code": {"coding": [coding]}, "verificationStatus": {"coding": [{"code": status}]},
+    }  # fmt: skip
 
 
 def write_ndjson(folder: Path, given: dict[str, list[Resource]] | None = None) -> Path:
@@ -169,21 +173,11 @@ def write_bundles(folder: Path) -> Path:
 
 
 def _write_bundle(path: Path, rows: list[Resource]) -> None:
-    text = json.dumps(
-        {
-            "resourceType": "Bundle",
-            "type": "transaction",
-            "entry": [
-                {
-                    "fullUrl": f"urn:uuid:{one['resourceType']}-{one['id']}",
-                    "resource": one,
-                    "request": {"method": "POST"},
-                }
-                for one in rows
-            ],
-        },
-        indent=1,
-    )
+    entries = [
+        {"fullUrl": f"urn:uuid:{one['resourceType']}-{one['id']}", "resource": one, "request": {"method": "POST"}}
+        for one in rows
+    ]
+    text = json.dumps({"resourceType": "Bundle", "type": "transaction", "entry": entries}, indent=1)
     for kind in ("Patient", "Encounter", "Practitioner", "Organization", "Binary"):
         text = text.replace(f'"reference": "{kind}/', f'"reference": "urn:uuid:{kind}-').replace(
             f'"url": "{kind}/', f'"url": "urn:uuid:{kind}-'
