@@ -363,7 +363,7 @@ class NoteReader:
         """
         text = note.shown.text
         for layout, reader, finder in self._layouts:
-            signed = layout.signature is None or layout.signature.found_in(text)
+            signed = layout.matches_signature(text)
             is_last = layout is self._layouts[-1][0]
             if signed or is_last:
                 headings = note.shown_headings if self.one_style else reader.read(text)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,6 +66,16 @@ class PatternTable(TomlTable):
     regex: str = Field("", description=_REGEX)
     where: Literal["banner", "note"] = Field("banner", description="is banner (the default) or note")
 
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The expression, compiled; raises `ValueError` where it is none."""
+        return Pattern(self.regex)
+
+    @property
+    def in_whole_note(self) -> bool:
+        """Whether it is searched in the whole note rather than in its banner."""
+        return self.where == "note"
+
 
 def _formats(said: object) -> object:
     return NAMED_FORMATS.get(said, said) if isinstance(said, str) else said
@@ -81,10 +92,13 @@ class _Scope(TomlTable):
     header_styles: Listed[str] = Field(DEFAULT_STYLES, description=f"a list of styles is needed: {_STYLES}")
     fields: Mapping[str, FieldTable] = Field(default_factory=dict)
     patterns: Listed[PatternTable] = Field((), description=_PATTERN)
+    #: Labels of what is no fact (a record number): they end the value before them on their line.
     other_labels: Listed[Name] = ()
     not_in_notes: Listed[Word] = ()
+    #: Ends a labelled value, and parts a line of the banner; None where nothing does.
     delimiter: str | None = Field(None, description=_DELIMITER)
-    blanks: Listed[Word] = ()
+    #: Values that mean "not given", lower-case: the ___ of de-identified notes.
+    blanks: Listed[Annotated[Word, AfterValidator(lambda blank: blank.strip().lower())]] = ()
 
     @property
     def groups(self) -> frozenset[str]:
@@ -92,11 +106,32 @@ class _Scope(TomlTable):
         return frozenset(group for item in self.patterns for group in re.findall(r"\(\?P?<(\w+)>", item.regex))
 
 
-class LayoutTable(_Scope):
-    """One way in which the notes of a site are laid out."""
+class Layout(_Scope):
+    """One way in which the notes of a site are laid out; what it does not say itself, `make_profile` adds.
 
+    Then its fields are of all facts, those without a place included, and its patterns those of the profile, too.
+    """
+
+    #: A note has this layout where the signature (if any) matches and all required facts are found.
     signature: str | None = Field(None, description=_REGEX)
     required: Listed[Word] = ()
+
+    @cached_property
+    def _signature(self) -> Pattern | None:
+        return Pattern(self.signature) if self.signature else None
+
+    def matches_signature(self, text: str) -> bool:
+        """Whether a note has the signature, if there is one."""
+        return self._signature is None or self._signature.found_in(text)
+
+    @property
+    def placed(self) -> frozenset[str]:
+        """Facts that this layout says where to find in a note's structure: in its banner, or under a header.
+
+        A fact that only a pattern looks for in the whole note stands in its prose; an opening need not hold it.
+        """
+        by_field = {fact for fact, at in self.fields.items() if at.has_place}
+        return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns if not item.in_whole_note)))
 
 
 class SectionTable(TomlTable):
@@ -123,7 +158,7 @@ class ProfileTable(_Scope):
     sections: Listed[SectionTable] = Field((), description="at least one section is needed")
     ambiguous: _AmbiguousTable = _AmbiguousTable()
     templated: _TemplatedTable = _TemplatedTable()
-    layouts: Listed[LayoutTable] | None = Field(None, description="write each layout as a table under [[layouts]]")
+    layouts: Listed[Layout] | None = Field(None, description="write each layout as a table under [[layouts]]")
 
 
 def read_profile_table(document: Mapping[str, Any]) -> ProfileTable | list[Problem]:
@@ -144,7 +179,7 @@ def _problems(profile: ProfileTable) -> Iterator[Problem]:
     if profile.layouts is None:
         if "date_formats" not in profile.model_fields_set:
             yield Problem(("date_formats",), "missing; a list of strptime formats, or day_first or month_first")
-        yield from _place_problems((), profile, LayoutTable())
+        yield from _place_problems((), profile, Layout())
     elif not profile.layouts:
         yield Problem(("layouts",), "write each layout as a table under [[layouts]]")
     for index, layout in enumerate(profile.layouts or ()):
@@ -182,7 +217,7 @@ def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iter
 
 
 def _layout_problems(
-    profile: ProfileTable, index: int, layout: LayoutTable, section_of: Mapping[str, str]
+    profile: ProfileTable, index: int, layout: Layout, section_of: Mapping[str, str]
 ) -> Iterator[Problem]:
     layouts, at = profile.layouts or (), ("layouts", index)
     earlier = [other.name for other in layouts[:index]]
@@ -257,7 +292,7 @@ def _field_problems(at: EntryPath, field: FieldTable, section_of: Mapping[str, s
         yield from _delimiter_problems((*place, "delimiter"), field.position.delimiter)
 
 
-def _place_problems(at: EntryPath, profile: ProfileTable, layout: LayoutTable) -> Iterator[Problem]:
+def _place_problems(at: EntryPath, profile: ProfileTable, layout: Layout) -> Iterator[Problem]:
     """Yield the facts of one layout that are neither placed nor absent, or both."""
     grouped = profile.groups | layout.groups
     fields = {**profile.fields, **layout.fields}
@@ -304,45 +339,6 @@ PROFILES_PATH = Path(__file__).with_name("profiles")
 SHIPPED: tuple[str, ...] = tuple(sorted(path.stem for path in PROFILES_PATH.glob("*.toml")))
 DEFAULT = "soap"
 DEFAULT_PROFILE = PROFILES_PATH / f"{DEFAULT}.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class _FactPattern:
-    """A regular expression whose named groups are facts."""
-
-    pattern: Pattern
-    #: Searched in the whole note rather than in its banner.
-    in_whole_note: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """One way in which the notes of a site are laid out."""
-
-    name: str
-    date_formats: tuple[str, ...]
-    header_styles: tuple[str, ...]
-    #: Fact id -> where it stands; facts that do not stand in these notes have no place.
-    fields: Mapping[str, FieldTable]
-    patterns: tuple[_FactPattern, ...]
-    #: Labels of what is no fact (a record number): they end the value before them on their line.
-    other_labels: tuple[str, ...]
-    #: Ends a labelled value, and parts a line of the banner; None where nothing does.
-    delimiter: str | None
-    #: Values that mean "not given", lower-case: the ___ of de-identified notes.
-    blanks: frozenset[str]
-    #: A note has this layout where `signature` (if any) matches and all of `required` are found.
-    signature: Pattern | None
-    required: tuple[str, ...]
-
-    @property
-    def placed(self) -> frozenset[str]:
-        """Facts that this layout says where to find in a note's structure: in its banner, or under a header.
-
-        A fact that only a pattern looks for in the whole note stands in its prose; an opening need not hold it.
-        """
-        by_field = {fact for fact, at in self.fields.items() if at.has_place}
-        return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns if not item.in_whole_note)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +417,7 @@ def make_profile(table: ProfileTable, document: Mapping[str, Any]) -> NoteProfil
         lexicon.update(section.headers, section.leaves)
     ambiguous = frozenset(table.ambiguous.leaves)
     canonical = json.dumps(document, sort_keys=True, ensure_ascii=False)
-    layouts = (LayoutTable(name=table.name),) if table.layouts is None else table.layouts
+    layouts = (Layout(name=table.name),) if table.layouts is None else table.layouts
     return NoteProfile(
         name=table.name,
         section_of=section_of,
@@ -434,29 +430,15 @@ def make_profile(table: ProfileTable, document: Mapping[str, Any]) -> NoteProfil
     )
 
 
-def _layout(profile: ProfileTable, layout: LayoutTable) -> Layout:
+def _layout(profile: ProfileTable, layout: Layout) -> Layout:
     """Return one layout: what it does not say itself, the profile says for all."""
-
-    def said(key: str) -> Any:
-        return getattr(layout if key in layout.model_fields_set else profile, key)
-
+    shared = _Scope.model_fields.keys() - layout.model_fields_set - {"name"}
     fields = {**profile.fields, **layout.fields}
     # What one layout places for itself stands in its notes, whatever the profile says of all.
     absent = {*profile.not_in_notes, *layout.not_in_notes} - layout.fields.keys()
-    return Layout(
-        name=layout.name,
-        date_formats=said("date_formats"),
-        header_styles=said("header_styles"),
-        fields={
-            fact: FieldTable(label=field.label) if fact in absent else field
-            for fact, field in ((fact, fields.get(fact, FieldTable())) for fact in sorted(FACTS))
-        },
-        patterns=tuple(
-            _FactPattern(Pattern(item.regex), item.where == "note") for item in [*layout.patterns, *profile.patterns]
-        ),
-        other_labels=said("other_labels"),
-        delimiter=said("delimiter"),
-        blanks=frozenset(blank.strip().lower() for blank in said("blanks")),
-        signature=Pattern(layout.signature) if layout.signature else None,
-        required=layout.required,
-    )
+    whole = {fact: fields.get(fact, FieldTable()) for fact in sorted(FACTS)}
+    own = {
+        "fields": {fact: FieldTable(label=at.label) if fact in absent else at for fact, at in whole.items()},
+        "patterns": (*layout.patterns, *profile.patterns),
+    }
+    return layout.model_copy(update={**{name: getattr(profile, name) for name in shared}, **own})

@@ -294,8 +294,8 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts], formats: Sequence[
         return
     # Facts -> notes that hold them. What a value only looks like may be another fact: the words of its label tell.
     standing = {fact: learned.headers.patients[words[0]] for fact, words in learned.under.items()}
-    for item in learned.patterns:
-        standing |= {fact: item.patients for fact in item.facts if fact in _SHAPED and not item.in_whole_note}
+    for item, found in learned.patterns:
+        standing |= {fact: found for fact in item.pattern.groups if fact in _SHAPED and not item.in_whole_note}
     standing |= {use.fact: use.patients for use in learned.labels if use.fact and fact_of_label(use.label) == use.fact}
     for fact, found in sorted(standing.items()):
         if fact in denied and found > MOST * len(patients):

@@ -7,16 +7,17 @@ never by its place.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
-from types import MappingProxyType
+from itertools import zip_longest
+from typing import NamedTuple
 
 from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_as_written, read_date, without_birth
 from clinaudit.templates.header_styles import BANNER_FACTS, LABEL_END, bare
 from clinaudit.templates.learning import MOST, LearningSample
-from clinaudit.templates.profile import PROFILES_PATH
+from clinaudit.templates.profile import PROFILES_PATH, PatternTable, ProfileTable
 from clinaudit.templates.text_file import read_toml_file
 
 #: Where two profiles say different things of one word, the first counts.
@@ -52,10 +53,7 @@ _FURTHER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownHeader:
-    """A header of a shipped profile."""
-
+class _KnownHeader(NamedTuple):
     section: str
     #: Opens a part of a section (a body system), rather than a section.
     is_leaf: bool
@@ -77,8 +75,7 @@ class _KnownWords:
     parents: tuple[str, ...]
     #: Headers under which everything is templated.
     templated: frozenset[str]
-    #: Regular expressions that hold facts, and whether they are for the whole note rather than its banner.
-    patterns: tuple[tuple[str, bool], ...]
+    patterns: tuple[PatternTable, ...]
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -96,37 +93,32 @@ def known_words() -> _KnownWords:
 
     A word that is a label of who, when or where in one profile is no header of a section here.
     """
-    documents = [read_toml_file(PROFILES_PATH / f"{name}.toml", role="the note template") for name in _ORDER]
+    paths = [PROFILES_PATH / f"{name}.toml" for name in _ORDER]
+    tables = [ProfileTable.model_validate(read_toml_file(path, role="the note template")) for path in paths]
     labels: dict[str, str] = {}
     facts: dict[str, str] = {}
-    for document in documents:
-        for fact, field in document["fields"].items():
-            for label in [*field.get("labels", []), *(field.get("headers", []) if fact in BANNER_FACTS else [])]:
-                labels.setdefault(bare(label), fact)
-            for header in field.get("headers", []) if fact not in BANNER_FACTS else []:
-                facts.setdefault(bare(header), fact)
+    for fact, field in (item for table in tables for item in table.fields.items()):
+        labels = dict.fromkeys(field.labels, fact) | labels
+        if fact in BANNER_FACTS:
+            labels = dict.fromkeys(field.headers, fact) | labels
+        else:
+            facts = dict.fromkeys(field.headers, fact) | facts
     headers: dict[str, _KnownHeader] = {}
-    for document in documents:
-        for section in document["sections"]:
-            for key in ("headers", "aliases", "leaves"):
-                for header in map(bare, section.get(key, [])):
-                    if header not in labels:
-                        known = _KnownHeader(section["name"], key == "leaves", facts.get(header))
-                        headers.setdefault(header, known)
+    for section in (section for table in tables for section in table.sections):
+        for header in (*section.headers, *section.aliases, *section.leaves):
+            if header not in labels:
+                is_leaf = header in section.leaves
+                headers.setdefault(header, _KnownHeader(section.name, is_leaf, facts.get(header)))
     for header, name in _FURTHER.items():
         headers.setdefault(header, _KnownHeader(name, is_leaf=False, fact=None))
     return _KnownWords(
-        headers=MappingProxyType(headers),
-        labels=MappingProxyType(labels),
-        other_labels=frozenset(bare(label) for document in documents for label in document.get("other_labels", [])),
-        ambiguous=frozenset(bare(leaf) for item in documents for leaf in item.get("ambiguous", {}).get("leaves", [])),
-        parents=tuple(name for item in documents for name in item.get("ambiguous", {}).get("parents", [])),
-        templated=frozenset(bare(item["templated"]["header"]) for item in documents if "templated" in item),
-        patterns=tuple(
-            (item["regex"], item.get("where") == "note")
-            for document in documents
-            for item in document.get("patterns", [])
-        ),
+        headers=headers,
+        labels=labels,
+        other_labels=frozenset(label for table in tables for label in table.other_labels),
+        ambiguous=frozenset(leaf for table in tables for leaf in table.ambiguous.leaves),
+        parents=tuple(name for table in tables for name in table.ambiguous.parents),
+        templated=frozenset(bare(table.templated.header) for table in tables if table.templated.header),
+        patterns=tuple(item for table in tables for item in table.patterns),
     )
 
 
@@ -275,16 +267,11 @@ _LEAD = " \t-*•·▪◦_"
 _GAP = " \t|;,/("
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledValue:
-    """A label in a banner."""
+class LabelledValue(NamedTuple):
+    """A label in a banner, lower-case and without its colon, and what follows it."""
 
-    #: Lower-case, without its colon.
     label: str
     value: str
-    #: Line of the banner, from 0, and where in it the label starts, in characters.
-    line: int
-    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,16 +292,13 @@ class LabelUse:
 
 def find_labels(banners: Sequence[str], *, least: int) -> list[list[LabelledValue]]:
     """Return the labels of each banner in order; those of fewer than `least` banners are none."""
-    found = [
-        [(number, match) for number, line in enumerate(banner.split("\n")) for match in _BEFORE_COLON.finditer(line)]
-        for banner in banners
-    ]
+    found = [[[*_BEFORE_COLON.finditer(line)] for line in banner.split("\n")] for banner in banners]
     counts = Counter(
         suffix
-        for matches in found
-        for suffix in {suffix for _, match in matches for suffix in _suffixes(match["words"])}
+        for lines in found
+        for suffix in {suffix for line in lines for match in line for suffix in _suffixes(match["words"])}
     )
-    return [_values(matches, counts, least) for matches in found]
+    return [[item for line in lines for item in _values(line, counts, least)] for lines in found]
 
 
 def assign_facts(notes: Sequence[LearningSample], labels: Sequence[Sequence[LabelledValue]]) -> list[LabelUse]:
@@ -371,23 +355,19 @@ def _suffixes(words: str) -> list[str]:
     return [" ".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
 
 
-def _values(matches: Sequence[tuple[int, re.Match[str]]], counts: Counter[str], least: int) -> list[LabelledValue]:
-    chosen: list[tuple[int, re.Match[str], str]] = []
-    for line, match in matches:
+def _values(matches: Iterable[re.Match[str]], counts: Counter[str], least: int) -> Iterator[LabelledValue]:
+    """Yield the labels of a line."""
+    chosen: list[tuple[re.Match[str], str]] = []
+    for match in matches:
         suffixes = _suffixes(match["words"])
         frequent = [item for item in suffixes if counts[item] >= max(least, _AS_FREQUENT * counts[suffixes[0]])]
         before = match.string[: match.end("words") - len(frequent[-1])] if frequent else ""
-        follows = bool(chosen) and chosen[-1][0] == line
         # A reader of notes takes no label in the middle of a line, but after another or what parts it from the rest.
-        if frequent and (follows or not before.strip(_LEAD) or before[-2:].isspace() or before.rstrip()[-1] in _GAP):
-            chosen.append((line, match, frequent[-1]))
-    starts = [match.end("words") - len(label) for _, match, label in chosen]
-    found: list[LabelledValue] = []
-    for place, (line, match, label) in enumerate(chosen):
-        is_last = place + 1 == len(chosen) or chosen[place + 1][0] != line
-        text = match.string[match.end() :] if is_last else match.string[match.end() : starts[place + 1]]
-        value = text.strip(" \t" if is_last else _GAP)
+        if frequent and (chosen or not before.strip(_LEAD) or before[-2:].isspace() or before.rstrip()[-1] in _GAP):
+            chosen.append((match, frequent[-1]))
+    for (match, label), following in zip_longest(chosen, chosen[1:]):
+        end = following[0].end("words") - len(following[1]) if following else None
+        value = match.string[match.end() : end].strip(_GAP if following else " \t")
         if value.endswith(")") and "(" not in value:
             value = value[:-1].rstrip()
-        found.append(LabelledValue(label, value, line, starts[place]))
-    return found
+        yield LabelledValue(label, value)

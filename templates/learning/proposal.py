@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from clinaudit.templates.header_styles import FACTS, Pattern
+from clinaudit.templates.header_styles import FACTS
 from clinaudit.templates.learning import MOST, LearningSample, enough, labels, share
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.labels import DATES, LabelledValue, LabelUse, fact_of_header, known_words
+from clinaudit.templates.profile import PatternTable
 
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
@@ -33,21 +34,6 @@ _SECTIONS = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Il
 
 
 @dataclass(frozen=True, slots=True)
-class PatternUse:
-    """A regular expression that places facts."""
-
-    regex: str
-    in_whole_note: bool
-    #: Patients in whose note it finds a fact that none before it does.
-    patients: int
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """What it places."""
-        return Pattern(self.regex).groups
-
-
-@dataclass(frozen=True, slots=True)
 class _Section:
     """A section: its header words -> patients."""
 
@@ -64,8 +50,9 @@ class Proposal:
     patients: int
     headers: ChosenHeaders
     labels: tuple[LabelUse, ...]
-    #: In the order in which they are tried.
-    patterns: tuple[PatternUse, ...]
+    #: Regular expressions that place facts, in the order in which they are tried, with the patients in whose note each
+    #: finds a fact that none before it does.
+    patterns: tuple[tuple[PatternTable, int], ...]
     #: Fact -> headers under which it stands, the most frequent first.
     under: Mapping[str, tuple[str, ...]]
     date_formats: tuple[str, ...]
@@ -76,7 +63,7 @@ class Proposal:
     def placed(self) -> frozenset[str]:
         """Facts that have a place."""
         by_label = {use.fact for use in self.labels if use.fact}
-        by_pattern = {fact for use in self.patterns for fact in use.facts}
+        by_pattern = {fact for item, _ in self.patterns for fact in item.pattern.groups}
         return frozenset(by_label | by_pattern | self.under.keys())
 
     @property
@@ -174,24 +161,23 @@ def _banner_end(text: str, use: HeaderUse) -> int:
 
 def _patterns(
     notes: Sequence[LearningSample], banners: Sequence[str], placed: Collection[str], *, least: int
-) -> tuple[tuple[PatternUse, ...], list[dict[str, str]]]:
+) -> tuple[tuple[tuple[PatternTable, int], ...], list[dict[str, str]]]:
     """Return the expressions that place facts that no label does, and what they find in each note, by fact.
 
     They are those of the shipped profiles, and a line that is a date alone. That is of the visit, but where a table or
     the line above says that it is of the birth.
     """
-    chosen: list[PatternUse] = []
+    chosen: list[tuple[PatternTable, int]] = []
     found: list[dict[str, str]] = [{} for _ in notes]
-    lone = ((_DATE_LINE, False), (_DATE_LINE.replace("visit_date", "dob"), False))
-    for regex, in_whole_note in (*lone, *known_words().patterns):
-        pattern = Pattern(regex)
-        facts = {*pattern.groups}
+    lone = (PatternTable(regex=_DATE_LINE.replace("visit_date", fact)) for fact in ("visit_date", "dob"))
+    for item in (*lone, *known_words().patterns):
+        facts = {*item.pattern.groups}
         in_tables = sum(note.known.keys() >= facts for note in notes)
         # A fact in prose is looked for where no table has it: prose is a poor witness.
-        if facts & {*placed} or (in_whole_note and in_tables > MOST * len(notes)):
+        if facts & {*placed} or (item.in_whole_note and in_tables > MOST * len(notes)):
             continue
-        texts = [note.text for note in notes] if in_whole_note else banners
-        places = [pattern.spans(text) for text in texts]
+        texts = [note.text for note in notes] if item.in_whole_note else banners
+        places = [item.pattern.spans(text) for text in texts]
         held = [{fact: text[slice(*at)] for fact, at in own.items()} for text, own in zip(texts, places, strict=True)]
         new = sum(not of_note.keys() <= known.keys() for of_note, known in zip(held, found, strict=True))
         if new < max(least, _PATTERN_SHARE * len(notes)):
@@ -199,9 +185,9 @@ def _patterns(
         # An expression that has a word for births needs no other witness.
         begins = [next((at for fact, (at, _) in own.items() if fact in DATES), 0) for own in places]
         above = (text[:at].rpartition("\n")[0] for text, at in zip(texts, begins, strict=True))
-        witnesses = () if "dob|" in regex else [lines.rstrip().rpartition("\n")[2] for lines in above]
+        witnesses = () if "dob|" in item.regex else [lines.rstrip().rpartition("\n")[2] for lines in above]
         if all(_is_right(fact, held, notes, witnesses) for fact in facts):
-            chosen.append(PatternUse(regex, in_whole_note, new))
+            chosen.append((item, new))
             found = [of_note | known for of_note, known in zip(held, found, strict=True)]
     return tuple(chosen), found
 
@@ -347,12 +333,12 @@ def _fields(proposal: Proposal) -> Iterator[str]:
 
 
 def _pattern_lines(proposal: Proposal) -> Iterator[str]:
-    for use in proposal.patterns:
-        where = "anywhere in the note" if use.in_whole_note else "in the banner, without a label"
-        yield f"\n# Found {where}: {share(use.patients, proposal.patients)}."
-        yield "[[patterns]]" + ('\nwhere = "note"' if use.in_whole_note else "")
-        is_plain = "'''" not in use.regex and not use.regex.endswith("'") and use.regex.isprintable()
-        yield f"regex = '''{use.regex}'''" if is_plain else f"regex = {_text(use.regex)}"
+    for item, found in proposal.patterns:
+        where = "anywhere in the note" if item.in_whole_note else "in the banner, without a label"
+        yield f"\n# Found {where}: {share(found, proposal.patients)}."
+        yield "[[patterns]]" + ('\nwhere = "note"' if item.in_whole_note else "")
+        is_plain = "'''" not in item.regex and not item.regex.endswith("'") and item.regex.isprintable()
+        yield f"regex = '''{item.regex}'''" if is_plain else f"regex = {_text(item.regex)}"
 
 
 def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
