@@ -333,7 +333,6 @@ def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
 
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
-_DATE_FACTS: Final = frozenset({Fact.DOB, Fact.VISIT_DATE})
 
 
 def read_all_facts(
@@ -365,7 +364,7 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
             marked = doubtful.setdefault(finding.layout, set())
             marked.add(Fact(finding.subject))
             if finding.kind is Kind.BIRTH_AFTER_VISIT:
-                marked |= _DATE_FACTS
+                marked.update(_DATES)
         elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
             # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
             rare.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
@@ -373,7 +372,9 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
     def mark(known: PatientFacts) -> PatientFacts:
         wrong, seldom = (of.get(known.layout, set()) for of in (doubtful, rare))
         # Without an age or a date of birth in the table the age follows from the note's dates.
-        follows = {Fact.AGE} if wrong & _DATE_FACTS and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
+        follows = (
+            {Fact.AGE} if wrong.intersection(_DATES) and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
+        )
         earlier = {tier: mark(older) for tier, older in known.earlier.items()}
         return replace(known, doubtful=frozenset(wrong | follows), rarely_found=frozenset(seldom), earlier=earlier)
 

@@ -302,12 +302,6 @@ class CorpusWriter:
         """Close the notes, finished or not."""
         self._notes_file.close()
 
-    def add_patient(self, patient: PatientRecord) -> None:
-        """Add a patient; raises `RecordError` for an id that was there before."""
-        if patient.patient_id in self.patients:
-            raise RecordError("the patient stood in the table already")
-        self.set_patient(patient)
-
     def set_patient(self, patient: PatientRecord) -> None:
         """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
         patient_id = patient.patient_id

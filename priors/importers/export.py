@@ -19,7 +19,7 @@ from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.codes import CodeBook, Labels
-from clinaudit.priors.importers.corpus_writer import REJECTED_NAME, CorpusWriter, ImportLedger, RecordError, made_whole
+from clinaudit.priors.importers.corpus_writer import REJECTED_NAME, CorpusWriter, ImportLedger, made_whole
 from clinaudit.priors.importers.tables import Reader
 from clinaudit.templates.text_file import read_text_file
 
@@ -107,12 +107,6 @@ class Export(ABC):
     def total_bytes(self) -> int:
         """Bytes of the files on the disk."""
         return sum(file.identity[2] for file in self.files.values())
-
-    def has_notes(self, patient: str) -> bool:
-        """Whether a patient has notes; raises `RecordError` for one who is not in the export."""
-        if patient not in self.writer.patients:
-            raise RecordError("its patient is not in the export")
-        return patient in self.writer.latest_visit
 
     def run(self, advance: Callable[[int], None]) -> Imported:
         """Read the export and write the corpus; calls `advance(bytes)` for what was read.

@@ -190,7 +190,9 @@ class MappedExport(Export):
             # Ages above a bound are one.
             is_grouped = years > patients["grouped_above"]
             values |= {"age": "90+"} if is_grouped else {"age_in_year": (years, in_year)}
-        self.writer.add_patient(PatientRecord(**values))
+        if values["patient_id"] in self.writer.patients:
+            raise RecordError("the patient stood in the table already")
+        self.writer.set_patient(PatientRecord(**values))
 
     def _add_note(self, row: Row) -> None:
         note = {name: self._value(row, value) for name, value in self._note.items()}
@@ -201,7 +203,9 @@ class MappedExport(Export):
     def _add_code(self, row: Row) -> bool:
         codes = self._map["codes"]
         patient = required(row, codes["patient_id"])
-        if not self.has_notes(patient):
+        if patient not in self.writer.patients:
+            raise RecordError("its patient is not in the export")
+        if patient not in self.writer.latest_visit:
             return False
         diagnoses: frozenset[str] = frozenset()
         systems: set[str] = set()

@@ -232,7 +232,6 @@ class OwnTable(Export):
         request = replace(request, blank=(*request.blank, *self._map.blank))
         #: Names of columns by column of the corpus.
         self._columns = {name: column for name, column in self._map.columns if column is not None}
-        self._formats = {name: form for name, form in self._map.formats if form is not None}
         super().__init__(request)
         #: Lines of a note that hold nothing; people write NA, too.
         self._no_line = NOTHING.union(request.blank) - {"NA"}
@@ -426,7 +425,7 @@ class OwnTable(Export):
 
     def _date(self, name: str, text: str | None, parse: Callable[[str], Meaning]) -> Meaning | None:
         """Return what a date means to a corpus, by its format where the map gives one."""
-        form = self._formats.get(name)
+        form = getattr(self._map.formats, name)
         is_of_excel = self._file.format == "xlsx" and _AN_ISO_DAY.fullmatch(text or "")
         if text is not None and form is not None and not is_of_excel:
             try:

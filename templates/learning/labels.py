@@ -186,7 +186,7 @@ def shape_of(values: Sequence[str]) -> str | None:
 def fits(fact: str, values: Sequence[str]) -> bool:
     """Whether most of the values can be of a fact; a clinician may be written in any way, a place in letters."""
     if fact in DATES:
-        return sum(any_date(value) is not None for value in values) > MOST * len(values)
+        return sum(read_date(value, _FORMATS) is not None for value in values) > MOST * len(values)
     if fact == "name":
         # "Ada Lund, MRN 4711" holds more than a name.
         return sum(not any(char.isdigit() for char in without_birth(value)) for value in values) > MOST * len(values)
@@ -206,11 +206,6 @@ def same(fact: str, value: str, known: str | date) -> bool:
     if fact == "age":
         return _AGE.fullmatch(value) is not None and value.startswith(known)
     return _words(without_birth(value) if fact == "name" else value) == _words(known)
-
-
-def any_date(text: str) -> date | None:
-    """Return the date that `text` is in some format; the order of day and month may be the wrong one."""
-    return read_date(text, _FORMATS)
 
 
 def choose_formats(values: Iterable[str], known: Mapping[str, Iterable[date]]) -> tuple[tuple[str, ...], bool]:

@@ -34,15 +34,6 @@ _SECTIONS = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Il
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
-    """A section: its header words -> patients."""
-
-    name: str
-    headers: Mapping[str, int]
-    leaves: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Proposal:
     """What is proposed for a corpus, with the number of patients for all it holds."""
 
@@ -65,45 +56,6 @@ class Proposal:
         by_label = {use.fact for use in self.labels if use.fact}
         by_pattern = {fact for item, _ in self.patterns for fact in item.pattern.groups}
         return frozenset(by_label | by_pattern | self.under.keys())
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """Facts that have none."""
-        return tuple(sorted(FACTS - self.placed))
-
-    @property
-    def ambiguous(self) -> dict[str, int]:
-        """Body systems that stand under several of the sections -> patients."""
-        return {header: found for header, found in self.headers.patients.items() if header in known_words().ambiguous}
-
-    @property
-    def sections(self) -> tuple[_Section, ...]:
-        """The sections in the order of their headers."""
-        fact_of = {header: fact for fact, headers in self.under.items() for header in headers}
-        sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
-        for header, found in self.headers.patients.items():
-            if header not in known_words().ambiguous:
-                known, fact = known_words().headers.get(header), fact_of.get(header)
-                name, is_leaf = (header.title(), False) if known is None else (known.section, known.is_leaf)
-                if fact in _SECTIONS and (known is None or fact != "medications"):
-                    name, is_leaf = _SECTIONS[fact], False
-                sections.setdefault(name, ({}, {}))[is_leaf][header] = found
-        return tuple(
-            # A section of leaves alone would have no header to open it.
-            _Section(name, headers or leaves, leaves if headers else {})
-            for name, (headers, leaves) in sections.items()
-        )
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """The sections under which `ambiguous` may stand."""
-        own = {section.name for section in self.sections}
-        return tuple(name for name in known_words().parents if name in own)
-
-    @property
-    def templated_header(self) -> str | None:
-        """The header under which everything is templated, where the notes have it."""
-        return next((header for header in sorted(self.headers.patients) if header in known_words().templated), None)
 
 
 def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
@@ -284,28 +236,45 @@ def _settings(proposal: Proposal) -> Iterator[str]:
     for use in others:
         if use.unread:
             yield f"# CHECK: the dates behind {_text(use.label)} are not read (docs/note-templates.md, Dates)."
-    for fact in proposal.absent:
+    absent = sorted(FACTS - proposal.placed)
+    for fact in absent:
         if fact in _FACT_WORDS:
             yield f"# CHECK: nothing was found that holds the {fact}: {_FACT_WORDS[fact]}."
-    yield f"not_in_notes = {_list(proposal.absent)}"
+    yield f"not_in_notes = {_list(absent)}"
+
+
+def _headers_by_section(proposal: Proposal) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
+    """Return the headers of each section and its leaves, with their patients, in the order of the notes."""
+    fact_of = {header: fact for fact, headers in proposal.under.items() for header in headers}
+    sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+    for header, found in proposal.headers.patients.items():
+        if header not in known_words().ambiguous:
+            known, fact = known_words().headers.get(header), fact_of.get(header)
+            name, is_leaf = (header.title(), False) if known is None else (known.section, known.is_leaf)
+            if fact in _SECTIONS and (known is None or fact != "medications"):
+                name, is_leaf = _SECTIONS[fact], False
+            sections.setdefault(name, ({}, {}))[is_leaf][header] = found
+    # A section of leaves alone would have no header to open it.
+    return {name: (headers or leaves, leaves if headers else {}) for name, (headers, leaves) in sections.items()}
 
 
 def _sections(proposal: Proposal) -> Iterator[str]:
+    sections, patients = _headers_by_section(proposal), proposal.headers.patients
     yield "\n# Sections, in the order of the notes."
-    for section in proposal.sections:
+    for name, (headers, leaves) in sections.items():
         yield "\n[[sections]]"
-        yield f"name = {_text(section.name)}"
-        for key, words in (("headers", section.headers), ("leaves", section.leaves)):
+        yield f"name = {_text(name)}"
+        for key, words in (("headers", headers), ("leaves", leaves)):
             if words:
                 yield _counted(key, words, proposal.patients)
-    if proposal.ambiguous:
+    if ambiguous := {header: found for header, found in patients.items() if header in known_words().ambiguous}:
         yield "\n# Body systems: they belong to the last of these sections before them."
         yield "[ambiguous]"
-        yield f"parents = {_list(proposal.parents)}"
-        yield _counted("leaves", proposal.ambiguous, proposal.patients)
-    if proposal.templated_header is not None:
+        yield f"parents = {_list(name for name in known_words().parents if name in sections)}"
+        yield _counted("leaves", ambiguous, proposal.patients)
+    for header in sorted(known_words().templated.intersection(patients))[:1]:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
-        yield f"[templated]\nheader = {_text(proposal.templated_header)}"
+        yield f"[templated]\nheader = {_text(header)}"
     if proposal.headers.doubtful:
         yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (
