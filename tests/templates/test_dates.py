@@ -4,6 +4,7 @@ import re
 from datetime import date
 
 import pytest
+from support.cases import read_rows
 
 from clinaudit.templates.dates import (
     NAMED_FORMATS,
@@ -17,6 +18,8 @@ from clinaudit.templates.dates import (
 )
 from clinaudit.templates.header_styles import Pattern
 from clinaudit.templates.shown_text import find_styles, is_tag
+
+CASES = read_rows("template_cases.txt")
 
 
 @pytest.mark.parametrize("form", [form for forms in NAMED_FORMATS.values() for form in forms])
@@ -103,34 +106,12 @@ def test_digits_without_marks_are_read_whole() -> None:
     assert WrittenDates(("%Y%m%d",)).find("id 3210305, seen 20210305") == {DAY}
 
 
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("01/02/1980 (44 y.o. F)", "01/02/1980"),
-        ("3/5/21 2:30 pm EST", "3/5/21"),
-        ("MAR 05, 2021@14:30", "MAR 05, 2021"),
-        ("March 5, 2021", "March 5, 2021"),
-        ("2021-03-05T14:30Z", "2021-03-05"),
-        ("by 14:30", "by"),
-        ("1980", "1980"),
-    ],
-)
+@pytest.mark.parametrize(("text", "day"), CASES["test_a_time_and_an_age_are_no_part_of_a_date"])
 def test_a_time_and_an_age_are_no_part_of_a_date(text: str, day: str) -> None:
     assert without_time(text) == day
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Ada Lund (44 y.o. F)", "Ada Lund"),
-        ("Mrs Ada Lund, DOB 1/2/1980, NHS No 4711", "Mrs Ada Lund"),
-        ("Ada Lund, born 3 May 1980", "Ada Lund"),
-        ("Ada Lund (born on May 3rd, 1980)", "Ada Lund"),
-        ("Max Born", "Max Born"),
-        ("Dobson, Ada", "Dobson, Ada"),
-        ("Lund, Ada", "Lund, Ada"),
-    ],
-)
+@pytest.mark.parametrize(("text", "name"), CASES["test_an_age_and_a_birth_are_no_part_of_a_name"])
 def test_an_age_and_a_birth_are_no_part_of_a_name(text: str, name: str) -> None:
     assert without_birth(text) == name
 
@@ -198,26 +179,7 @@ def test_what_cannot_be_matched_in_linear_time_is_refused(source: str) -> None:
         Pattern(source)
 
 
-@pytest.mark.parametrize(
-    ("value", "style"),
-    [
-        ("[**Known lastname 123**]", "[** **]"),
-        ("[**2118-6-2**]", "[** **]"),
-        ("Dr. [**First Name8 (NamePattern2) **] [**Last Name (un) 99**], MD", "[** **]"),
-        ("___", "___"),
-        ("___.", "___"),
-        ("Mr. ____", "___"),
-        ("<NAME>", "<NAME>"),
-        ("<PERSON_1>", "<NAME>"),
-        ("<DATE: 3>", "<NAME>"),
-        ("[NAME]", "[NAME]"),
-        ("[PATIENT NAME]", "[NAME]"),
-        ("[REDACTED]", "[NAME]"),
-        ("**NAME[AAA, BBB]", "**NAME[ ]"),
-        ("**DATE[Jan 1 2007]", "**NAME[ ]"),
-        ("XXXXX", "XXXX"),
-    ],
-)
+@pytest.mark.parametrize(("value", "style"), CASES["test_a_tag_is_no_value"])
 def test_a_tag_is_no_value(value: str, style: str) -> None:
     assert is_tag(value)
     assert find_styles(f"seen by {value} today") == {style}

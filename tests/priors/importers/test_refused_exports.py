@@ -16,25 +16,7 @@ from clinaudit.priors.importers.corpus_writer import REJECTED_NAME
 Rows = dict[str, list[list[Any]]]
 
 
-@pytest.mark.parametrize(
-    ("table", "row", "column", "value", "expected"),
-    [
-        ("note/discharge", 1, 7, "  ", "discharge.csv.gz, row 2: the text is blank"),
-        ("note/discharge", 1, 7, f"{SECRET}\0", "discharge.csv.gz, row 2: text holds a NUL character"),
-        ("note/discharge", 0, 0, "10002-DS-503", "discharge.csv.gz, row 2: the note id stood in the table already"),
-        ("note/discharge", 0, 1, SECRET, "discharge.csv.gz, row 1: its patient is not in the export"),
-        ("note/radiology", 0, 1, "", "radiology.csv.gz, row 1: subject_id is blank"),
-        ("note/radiology", 0, 5, SECRET, "radiology.csv.gz, row 1: the visit date is not a date"),
-        ("hosp/patients", 1, 2, SECRET, "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
-        ("hosp/patients", 1, 2, "²", "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
-        ("hosp/patients", 0, 1, SECRET, "patients.csv.gz, row 1: sex is no word for a sex that is read"),
-        ("hosp/patients", 1, 3, "9000", "row 2: the visit is before the patient's birth"),
-        ("hosp/patients", 2, 0, "10001", "patients.csv.gz, row 3: the patient stood in the table already"),
-        ("hosp/diagnoses_icd", 0, 0, "9", "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
-        ("hosp/diagnoses_icd", 0, 3, SECRET, "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
-        ("hosp/diagnoses_icd", 0, 4, 11, "diagnoses_icd.csv.gz, row 1: icd_version is none of 9, 10"),
-    ],
-)
+@pytest.mark.parametrize(("table", "row", "column", "value", "expected"), _rows("mimic_refused"))
 def test_a_record_that_cannot_be_used_stops_the_import(
     tmp_path: Path, table: str, row: int, column: int, value: object, expected: str
 ) -> None:
@@ -156,39 +138,7 @@ _SNOMED = {"coding": [{"system": "http://snomed.info/sct", "code": SECRET}]}
 _ELSEWHERE = "http://127.0.0.1:9/Binary/z"
 
 
-@pytest.mark.parametrize(
-    ("kind", "element", "value", "expected"),
-    [
-        ("DocumentReference", "subject", {"reference": f"Patient/{SECRET}"}, "its patient is not in the"),
-        ("DocumentReference", "subject", None, "its subject is missing"),
-        ("DocumentReference", "content", None, "DocumentReference.content is missing"),
-        ("DocumentReference", "id", 7, "DocumentReference.id is not as FHIR R4 defines it"),
-        *[
-            ("DocumentReference", "content", _attached(**attachment), expected)
-            for attachment, expected in (
-                ({"contentType": "text/plain", "data": f"{SECRET}!"}, "an attachment is not base64"),
-                ({"data": "eA=="}, "an attachment has no contentType"),
-                ({"contentType": "text/plain"}, "an attachment has neither"),
-                (
-                    {"contentType": "text/plain", "url": _ELSEWHERE},
-                    "the url of an attachment is not in the export (nothing is fetched)",
-                ),
-                ({"contentType": "application/pdf", "url": "Binary/b2"}, "no attachment is plain text, HTML or RTF"),
-                (
-                    {"contentType": "text/plain; charset=klingon", "data": "eA=="},
-                    "an attachment is in a character set that is not known",
-                ),
-            )
-        ],
-        ("Patient", "name", [{"family": "\ud83d"}], "name holds half a surrogate pair"),
-        ("Patient", "birthDate", "1970-13", "Patient.birthDate is not as FHIR R4"),
-        ("Patient", "id", " a", "patient_id has blanks around it"),
-        ("Patient", "birthDate", "1970-13-01", "Patient.birthDate is not as FHIR R4"),
-        ("Patient", "gender", SECRET, "Patient.gender is not as FHIR R4 defines it"),
-        ("Patient", "birthDate", "2022-01-01", f"{_DOCUMENT}the visit is before the patient's birth"),
-        ("Condition", "code", _SNOMED, "Condition.000.ndjson, line 1: a code is no SNOMED CT id"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "element", "value", "expected"), _rows("fhir_refused"))
 def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
     tmp_path: Path, kind: str, element: str, value: object, expected: str
 ) -> None:
@@ -250,20 +200,7 @@ def test_what_is_no_ndjson_is_refused(tmp_path: Path, line: str | bytes, expecte
     assert f"Patient.000.ndjson, {expected}" in refusal_of("fhir", source, tmp_path / "corpus")
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (
-            '{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "a"}}, {"re',
-            "entry 2: is not JSON",
-        ),
-        ('{"resourceType": "Bundle", "entry": [{"resource": {"id": "a"}}]}', "entry 1: is no FHIR resource"),
-        ('{"entry": [{"resource": {"resourceType": "Bundle", "entry": [1]}}]}', "entry 1: is no FHIR resource"),
-        ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: is not JSON from here on"),
-        ('{"id": "a", "id": "b"}', "a key given twice"),
-        ('{"resourceType": "Bundle", "entry": []} x', "is not JSON from here on"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "expected"), _rows("no_bundle"))
 def test_what_is_no_bundle_is_refused_without_its_name(tmp_path: Path, content: str, expected: str) -> None:
     source = fhir.write_bundles(tmp_path / "bundles")
     (source / f"{SECRET}.json").write_text(content, encoding="utf-8")
