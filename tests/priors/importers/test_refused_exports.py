@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import read_rows
 from support.corpus_tables import SECRET
 from support.exports import fhir, tables
 from support.exports.importing import import_export, refusal_of
@@ -14,6 +15,12 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.importers.corpus_writer import REJECTED_NAME
 
 Rows = dict[str, list[list[Any]]]
+CASES = read_rows("exports/import_rows.txt")
+
+
+def _rows(name: str) -> list[list[Any]]:
+    """Return rows of cases, with the secret in the place of its name."""
+    return [json.loads(json.dumps(row).replace("SECRET", SECRET)) for row in CASES[name]]
 
 
 @pytest.mark.parametrize(("table", "row", "column", "value", "expected"), _rows("mimic_refused"))
@@ -128,14 +135,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
             import_export(kind, empty, tmp_path / "c")  # type: ignore[arg-type]
 
 
-def _attached(**attachment: str) -> list[fhir.Resource]:
-    return [{"attachment": attachment}]
-
-
 _DOCUMENT = "ADocumentReference.000.ndjson, line 1: "
 _PATIENT = "Patient.000.ndjson, line 1: "
-_SNOMED = {"coding": [{"system": "http://snomed.info/sct", "code": SECRET}]}
-_ELSEWHERE = "http://127.0.0.1:9/Binary/z"
 
 
 @pytest.mark.parametrize(("kind", "element", "value", "expected"), _rows("fhir_refused"))
@@ -200,7 +201,20 @@ def test_what_is_no_ndjson_is_refused(tmp_path: Path, line: str | bytes, expecte
     assert f"Patient.000.ndjson, {expected}" in refusal_of("fhir", source, tmp_path / "corpus")
 
 
-@pytest.mark.parametrize(("content", "expected"), _rows("no_bundle"))
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            '{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "a"}}, {"re',
+            "entry 2: is not JSON",
+        ),
+        ('{"resourceType": "Bundle", "entry": [{"resource": {"id": "a"}}]}', "entry 1: is no FHIR resource"),
+        ('{"entry": [{"resource": {"resourceType": "Bundle", "entry": [1]}}]}', "entry 1: is no FHIR resource"),
+        ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: is not JSON from here on"),
+        ('{"id": "a", "id": "b"}', "a key given twice"),
+        ('{"resourceType": "Bundle", "entry": []} x', "is not JSON from here on"),
+    ],
+)  # fmt: skip
 def test_what_is_no_bundle_is_refused_without_its_name(tmp_path: Path, content: str, expected: str) -> None:
     source = fhir.write_bundles(tmp_path / "bundles")
     (source / f"{SECRET}.json").write_text(content, encoding="utf-8")
