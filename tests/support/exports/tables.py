@@ -149,11 +149,7 @@ def write_omop(folder: Path, rows: dict[str, list[list[object]]] | None = None, 
 
 
 OWN_HEAD = "MRN,Note ID,Visit,Sex,Born,Note,ICD"
-OWN_MAP = """
-delimiter = ";"
-encoding = "cp1252"
-blank = ["NULL"]
-
+_COLUMNS = """
 [columns]
 patient_id = "mrn"
 note_id = "Note ID"
@@ -162,15 +158,21 @@ sex = "Sex"
 dob = "Born"
 text = "Note"
 
-[formats]
-visit_date = "%d/%m/%Y"
-dob = "%d/%m/%Y"
-
 [diagnoses]
 codes = "ICD"
 system = "icd10"
-separator = "|"
 """
+OWN_MAP = f"""
+delimiter = ";"
+encoding = "cp1252"
+blank = ["NULL"]
+{_COLUMNS}separator = "|"
+
+[formats]
+visit_date = "%d/%m/%Y"
+dob = "%d/%m/%Y"
+"""
+EXCEL_MAP = f'sheet = "Notes"\n{_COLUMNS}'
 #: What Windows-1252 lacks.
 _REPLACED = "😀"
 
@@ -255,21 +257,6 @@ _TYPES = (
     'ContentType="application/xml"/><Default Extension="rels" '
     'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>'
 )
-EXCEL_MAP = """
-sheet = "Notes"
-
-[columns]
-patient_id = "MRN"
-note_id = "Note ID"
-visit_date = "Visit"
-sex = "Sex"
-dob = "Born"
-text = "Note"
-
-[diagnoses]
-codes = "ICD"
-system = "icd10"
-"""
 
 
 def write_own_excel(path: Path) -> Path:
