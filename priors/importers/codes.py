@@ -105,8 +105,8 @@ class Vocabulary:
     """The concepts of ICD-10 and SNOMED CT, of millions that there are."""
 
     columns: ClassVar = {
-        "concept": Columns.of("concept_id vocabulary_id concept_code", layout=_LAYOUT),
-        "concept_ancestor": Columns.of("ancestor_concept_id descendant_concept_id", layout=_LAYOUT),
+        "concept": Columns.of("concept_id vocabulary_id concept_code", _LAYOUT),
+        "concept_ancestor": Columns.of("ancestor_concept_id descendant_concept_id", _LAYOUT),
     }
 
     def __init__(self, book: CodeBook) -> None:

@@ -1,9 +1,10 @@
 """An export of several tables by a column map that ships (`priors/importers/maps`): MIMIC-IV-Note and OMOP CDM.
 
-A map says which tables there must be (`needs`), what others look up in a table (`lookups`), and where patients, notes
-and codes stand. A value is a column, with `?` where an export may not have it; `a | b` is the first of two that is not
-blank; `visit_occurrence.provider_id` is that column of the lookup, by this row's column of the lookup's key; and
-`v > provider.provider_name` is the column of the row of the lookup whose key is v.
+A map says which columns of which tables are read (`tables`; `?` where an export may not have one), which tables there
+must be (`needs`), what others look up in a table (`lookups`), and where patients, notes and codes stand. A value is a
+column; `a | b` is the first of two that is not blank; `visit_occurrence.provider_id` is that column of the lookup, by
+this row's column of the lookup's key; and `v > provider.provider_name` is the column of the row of the lookup whose key
+is v.
 """
 
 import os
@@ -41,7 +42,7 @@ class _Value:
 
     @classmethod
     def of(cls, written: str) -> "_Value":
-        candidates, _, through = written.replace("?", "").partition(" > ")
+        candidates, _, through = written.partition(" > ")
         pairs = [tuple(one.rpartition(".")[::2]) for one in (*candidates.split(" | "), *filter(None, [through]))]
         *own, last = pairs
         return cls(tuple(own), last) if through else cls(tuple(pairs), None)  # type: ignore[arg-type]
@@ -57,36 +58,16 @@ class MappedExport(Export):
         self.vocabulary_tables = tuple(Vocabulary.columns) if "concepts" in self._map["codes"] else ()
         self._patient = {name: _Value.of(written) for name, written in self._map["patients"]["columns"].items()}
         self._note = {name: _Value.of(written) for name, written in self._map["notes"]["columns"].items()}
-        self._columns = self._columns_of_tables()
-        #: By lookup and key: the values that it keeps, in the order of the map; then, of the latest, its moment.
+        self._columns = {name: Columns.of(written) for name, written in self._map["tables"].items()}
+        for name in self._map["notes"]["tables"]:
+            self._columns[name] = replace(self._columns[name], exact=(self._map["notes"]["columns"]["text"],))
+        self._columns[self.code_table] = replace(self._columns[self.code_table], whose=self._map["codes"]["patient_id"])
+        self._columns |= {name: Vocabulary.columns[name] for name in self.vocabulary_tables}
+        #: By lookup and key: the columns of its row, in their order.
         self._kept: dict[str, dict[str, tuple[str | None, ...]]] = {name: {} for name in self._map["lookups"]}
         #: Notes whose date and moment are of two days.
         self._of_two_days = 0
         super().__init__(request)
-
-    def _columns_of_tables(self) -> dict[str, Columns]:
-        notes, patients, codes = self._map["notes"], self._map["patients"], self._map["codes"]
-        of_patients = (*patients["columns"].values(), *patients.get("birth", ()), *patients.get("age_in_year", ()))
-        of_codes = [codes[name] for name in ("patient_id", "code", "system", "source_code") if name in codes]
-        columns = {
-            self.patient_table: self._needed(of_patients),
-            **dict.fromkeys(notes["tables"], self._needed(notes["columns"].values(), exact=notes["columns"]["text"])),
-            self.code_table: replace(self._needed([*of_codes, *codes.get("concepts", ())]), whose=codes["patient_id"]),
-        }
-        for name, lookup in self._map["lookups"].items():
-            moment = [lookup["latest"]] if "latest" in lookup else []
-            columns[name] = self._needed([lookup["key"], *lookup["columns"], *moment])
-        return columns | (Vocabulary.columns if "concepts" in codes else {})
-
-    def _needed(self, written: Iterable[str], *, exact: str = "") -> Columns:
-        """Return the columns of its own table that some values of a map name."""
-        names: dict[str, bool] = {}
-        for one in " | ".join(value.partition(" > ")[0] for value in written).split(" | "):
-            lookup, _, column = one.rpartition(".")
-            name = f"{self._map['lookups'][lookup]['key']}?" if lookup else column
-            names[name.rstrip("?")] = names.get(name.rstrip("?"), False) or not name.endswith("?")
-        is_needed = [name for name, needed in names.items() if needed]
-        return Columns.of(" ".join(is_needed), " ".join(names.keys() - set(is_needed)), exact=exact)
 
     def _find(self) -> dict[str, DataFile]:
         files = find_tables(self.request.source, self._columns)
@@ -108,7 +89,7 @@ class MappedExport(Export):
                 # The keys that the rows of a table have; nothing is counted this first time.
                 with closing(ImportLedger(Path(os.devnull))) as ledger:
                     reader, key = Reader(ledger, lambda _bytes: None), lookup["key"]
-                    rows = reader.rows(lookup["of"], self.files[lookup["of"]], Columns.of("", key))
+                    rows = reader.rows(lookup["of"], self.files[lookup["of"]], Columns.of(f"{key}?"))
                     wanted = {value for _, row in rows if (value := row[key])}
             self._each(name, partial(self._keep, name, lookup, wanted))
         self._each(self.patient_table, self._add_patient)
@@ -138,17 +119,15 @@ class MappedExport(Export):
                 self.reader.ledger.take(table, [place], row, read, [row[whose] if whose else None])
 
     def _keep(self, name: str, lookup: Mapping[str, Any], wanted: set[str] | None, row: Row) -> bool:
-        values = tuple(row[column.rstrip("?")] for column in lookup["columns"])
-        if "latest" in lookup:
-            values = (*values, row[lookup["latest"]] or "")
-        if not any(values):
+        columns = self._columns[name].wanted
+        if not any(row[column] for column in columns if column != lookup["key"]):
             return False
         key = required(row, lookup["key"])
         if wanted is not None and key not in wanted:
             return False
-        before = self._kept[name].get(key)
-        if before is None or "latest" not in lookup or (values[-1] or "") >= (before[-1] or ""):
-            self._kept[name][key] = values
+        latest = lookup.get("latest")
+        if latest is None or (row[latest] or "") >= (self._kept_value(name, key, latest) or ""):
+            self._kept[name][key] = tuple(row[column] for column in columns)
         return True
 
     def _value(self, row: Row, value: _Value) -> str | None:
@@ -167,8 +146,7 @@ class MappedExport(Export):
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:
         kept = self._kept[name].get(key or "")
-        names = [one.rstrip("?") for one in self._map["lookups"][name]["columns"]]
-        return None if kept is None else kept[names.index(column)]
+        return None if kept is None else kept[self._columns[name].wanted.index(column)]
 
     def _add_patient(self, row: Row) -> None:
         patients = self._map["patients"]
@@ -217,11 +195,11 @@ class MappedExport(Export):
             if system in get_args(System):
                 diagnoses = self.labels.book.meaning(system, code)
         for column in codes.get("concepts", ()):
-            concept = row[column.rstrip("?")] or "0"
+            concept = row[column] or "0"
             diagnoses |= self._vocabulary.meaning(concept)
             systems.update(filter(None, (self._vocabulary.system(concept),)))
         source = self.request.source_values
-        if source is not None and (written := row[codes["source_code"].rstrip("?")]):
+        if source is not None and (written := row[codes["source_code"]]):
             diagnoses |= self.labels.book.meaning(source, written)
             systems.add(source)
         self.labels.add(patient, diagnoses, systems)
@@ -231,7 +209,7 @@ class MappedExport(Export):
 def _birth(row: Row, columns: Iterable[str]) -> date | int | None:
     """Return the date of birth of the columns for year, month and day; the year where the others are not given."""
     try:
-        year, month, day = (int(_whole(row[column.rstrip("?")] or "0")) for column in columns)
+        year, month, day = (int(_whole(row[column] or "0")) for column in columns)
         if not year:
             return None
         born = date(year, month or 1, day or 1)

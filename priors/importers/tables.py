@@ -52,10 +52,12 @@ class Columns:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, required: str, optional: str = "", *, exact: str = "", layout: Layout | None = None) -> "Columns":
-        """Return the columns that are named between blanks; `..._id` is an identifier."""
-        ids = [name for name in f"{required} {optional}".split() if name.endswith("_id")]
-        return cls(required.split(), optional.split(), exact.split(), ids, layout or Layout())
+    def of(cls, written: str, layout: Layout | None = None) -> "Columns":
+        """Return the columns that are named between blanks: `..._id` is an identifier, `...?` may not be there."""
+        required = [name for name in written.split() if not name.endswith("?")]
+        optional = [name.rstrip("?") for name in written.split() if name.endswith("?")]
+        ids = [name for name in (*required, *optional) if name.endswith("_id")]
+        return cls(required, optional, ids=ids, layout=layout or Layout())
 
     @property
     def wanted(self) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
 def test_a_year_that_is_none_is_no_birth(year: str) -> None:
     with pytest.raises(RecordError, match="are no date"):
-        _birth({"year": year, "month": "", "day": ""}, ["year", "month?", "day"])
+        _birth({"year": year, "month": "", "day": ""}, ["year", "month", "day"])
 
 
 def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: Path) -> None:
