@@ -65,9 +65,8 @@ class Labels:
         self._present: dict[str, frozenset[str]] = {}
         self._unreadable: set[str] = set()
         #: Looks of patients with a rejected record of codes: one may be rejected because its id is written otherwise.
-        self.lost: set[str] = set()
-        #: A record of codes was rejected that does not say whose it is.
-        self.anybody_lost = False
+        #: None: a record was rejected that does not say whose it is.
+        self.lost: set[str | None] = set()
 
     def add(self, patient_id: str, diagnoses: frozenset[str], systems: Collection[str]) -> None:
         """Add one condition: what its codes mean, and the systems that it is coded in."""
@@ -80,7 +79,7 @@ class Labels:
         """Yield (patient, diagnosis, present) for each label that is known."""
         for patient_id in sorted(patients):
             present = self._present.get(patient_id, frozenset())
-            is_known = not (self.anybody_lost or patient_id in self._unreadable or look(patient_id) in self.lost)
+            is_known = patient_id not in self._unreadable and self.lost.isdisjoint((None, look(patient_id)))
             for diagnosis in self.book.diagnoses:
                 if diagnosis in present:
                     yield patient_id, diagnosis, True

@@ -165,11 +165,10 @@ class Export(ABC):
             rejected = Counter[str | None]()
             for name in (self.code_table, *self.vocabulary_tables):
                 rejected += ledger.rejected_of[name]
-            unplaced = rejected.pop(None, 0)
-            labels.lost, labels.anybody_lost = set(map(look, filter(None, rejected))), unplaced > 0
-            if unplaced:
+            labels.lost = {None if one is None else look(one) for one in rejected}
+            if None in labels.lost:
                 ledger.hints.append(
-                    f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be "
+                    f"{rejected[None]:,} rejected records of diagnosis codes do not say whose they are, and may be "
                     "anybody's: no patient counts as without a diagnosis"
                 )
             elif lost := sum(look(patient_id) in labels.lost for patient_id in with_notes):
