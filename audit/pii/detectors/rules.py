@@ -14,15 +14,17 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.detectors.word_lists import read_words, says
 from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories, resolve_overlaps
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, STATES, STREET_SUFFIXES
+from clinaudit.templates.text_file import SAID, Listed, TomlTable, Word
 
 #: `certain`: precise enough for what a model emits; `suspected`: rather masked too much, in what is sent out.
 Level = Literal["certain", "suspected"]
@@ -41,35 +43,34 @@ _BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")
 _WORD: Final = re.compile(r"[^\s,^]+")
 
 _Match = re.Match[str]
-_Pattern = str | list[str]
+#: A regular expression; a long one is a list of its parts.
+_Pattern = Annotated[str, BeforeValidator(lambda given: "".join(map(str, given)) if isinstance(given, list) else given)]
 #: A match of a rule's pattern, and that rule -> the spans that it is: start, end and category.
 Places = Iterable[tuple[int, int, str]]
 
 
-class RuleRow(BaseModel):
+def _known(kind: str) -> str:
+    if kind not in categories():
+        # Only ids of the taxonomy are repeated: in a broken file anything may stand there.
+        near = get_close_matches(kind, categories(), n=3)
+        said = "the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else "")
+        raise PydanticCustomError(SAID, "{said}", {"said": said})
+    return kind
+
+
+class RuleRow(TomlTable):
     """One row of rules, as it is written."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     #: A category of the taxonomy.
-    kind: str
-    #: A regular expression; the identifier is the group `value` where it has one. Long ones are lists.
+    kind: Annotated[str, AfterValidator(_known)]
+    #: The identifier is its group `value`, where it has one.
     pattern: _Pattern
     #: Whether capital and small letters are the same.
     any_case: bool = False
     #: Words of which one must stand shortly before.
-    cues: list[str] = []
+    cues: Listed[Word] = ()
     #: A module of python-stdnum whose check digits must be right ("luhn", "us.rtn").
     check_digit: str | None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _is_known(cls, kind: str) -> str:
-        if kind not in categories():
-            # Only ids of the taxonomy are repeated: in a broken file anything may stand there.
-            near = get_close_matches(kind, categories(), n=3)
-            raise ValueError("the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else ""))
-        return kind
 
     @property
     def checks(self) -> Iterator[Callable[[_Match], bool]]:
@@ -91,7 +92,7 @@ class TableRow(RuleRow):
     not_before: _Pattern = ""
     not_after: _Pattern = ""
     #: How many figures it has, at least and at most.
-    digits: list[int] = []
+    digits: Listed[int] = ()
     #: What words must be (`word_lists.says`), by a group of the pattern: each of its words. `all` and `first`: of what
     #: is found. `rest`: a name ends before the first further word that is none.
     words: dict[str, str] = {}
@@ -111,11 +112,11 @@ class TableRow(RuleRow):
             least, *most = self.digits
             yield lambda match: least <= digits_of(found_in(match)) <= (most[0] if most else len(match[0]))
         if self.not_after:
-            behind = words("".join(self.not_after))
+            behind = words(self.not_after)
             yield lambda match: behind.match(match.string, span_in(match)[1]) is None
         for pattern, must in ((self.before, True), (self.not_before, False)):
             if pattern:
-                yield _is_after("".join(pattern), must=must)
+                yield _is_after(pattern, must=must)
         for group, asked in self.words.items():
             if group != "rest":
                 yield _has_words(group, says(expand(asked)))
@@ -312,17 +313,10 @@ def _read_group(row: Mapping[str, Any]) -> RuleGroup:
 def _read_rule(written: Mapping[str, Any], *, found_by: str) -> Rule:
     """Return a row of the table, ready to be searched for; raises `re.error` and KeyError for what is none."""
     row = TableRow.model_validate(written)
-    compiled = (words if row.any_case else regex)("".join(row.pattern))
-    return Rule(
-        row.kind,
-        found_by,
-        compiled,
-        tuple(row.checks),
-        read_group if row.read is None else _function(row.read),
-        says(expand(row.words["rest"])) if "rest" in row.words else None,
-        row.fewest_words,
-        row.is_sure,
-    )
+    compiled = (words if row.any_case else regex)(row.pattern)
+    read = read_group if row.read is None else _function(row.read)
+    goes_on = says(expand(row.words["rest"])) if "rest" in row.words else None
+    return Rule(row.kind, found_by, compiled, tuple(row.checks), read, goes_on, row.fewest_words, row.is_sure)
 
 
 def _function(name: str) -> Any:

@@ -86,7 +86,7 @@ def test_wrong_rules_are_refused_before_anything_is_done(
         ["analyze", str(tmp_path / "generations.jsonl"), str(tmp_path), "--tokenizer", str(tiny_demo.model)],
     ):
         assert run([*command, *given]) == 3
-        assert "rule 1, pattern: is missing" in capsys.readouterr().err
+        assert "rule[1].pattern: is missing" in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
 
 
