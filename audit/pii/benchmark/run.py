@@ -20,6 +20,7 @@ from clinaudit.audit.pii.benchmark import scoring, systems
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples, draw_training_samples, generator_name
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, Subset
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers, answer_by_detector, answer_by_gold
+from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import Detector
 from clinaudit.audit.runtime.choices import AskingStrategy
@@ -177,7 +178,7 @@ def _detector(system: str, request: BenchRequest, progress: Progress) -> Detecto
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
     from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
 
-    return SpacyDetector() if system == "spacy" else PresidioDetector()
+    return UnionDetector([RuleDetector(), SpacyDetector()]) if system == "spacy" else PresidioDetector()
 
 
 def _ask_served(

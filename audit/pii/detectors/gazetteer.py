@@ -7,7 +7,7 @@ them. Near-complete for patients who are known, and blind to everybody else. Kno
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from clinaudit.audit.pii.detectors.rules import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
@@ -78,19 +78,19 @@ class Gazetteer:
         shards = batches(read, lambda one: sum(len(visit.text) for visit in one[1]), _SHARD_CHARS)
         with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
             found = chain.from_iterable(runner.map(read_site_shard, profile, shards))
-            for patient, own in zip(patients, found, strict=True):
+            for patient, (names, clinicians, births, practices) in zip(patients, found, strict=True):
                 for patient_id in (patient.patient_id, *patient.other_ids):
                     if len(patient_id) >= _FEWEST_ID_CHARS:
                         self._add(fold_words(patient_id), "mrn")
-                for practice in own.practices:
+                for practice in practices:
                     if " " in practice:
                         self._add(practice, "clinic")
-                self._births |= own.births
-                people |= dict.fromkeys(own.names, "patient_name")
-                bearers["patient_name"].update(set(chain.from_iterable(own.names)))
-                for parts in own.clinicians:
+                self._births |= births
+                people |= dict.fromkeys(names, "patient_name")
+                for parts in clinicians:
                     people.setdefault(parts, "clinician_name")
-                bearers["clinician_name"].update(set(chain.from_iterable(own.clinicians)))
+                bearers["patient_name"].update(set(chain.from_iterable(names)))
+                bearers["clinician_name"].update(set(chain.from_iterable(clinicians)))
                 advance(1)
         holders = _holders(corpus, {word for parts in people for word in parts})
         for parts, category in people.items():
@@ -160,23 +160,17 @@ class Gazetteer:
             self._longest[first] = max(self._longest.get(first, 0), len(words))
 
 
-class _Identifying(NamedTuple):
-    """What the tables and the note template say of a patient, and of who saw the patient."""
-
-    #: In their parts.
-    names: set[tuple[str, ...]]
-    clinicians: set[tuple[str, ...]]
-    #: ISO 8601.
-    births: set[str]
-    #: Folded.
-    practices: set[str]
+#: The parts of names.
+_Names = set[tuple[str, ...]]
 
 
-def read_site_shard(profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]) -> list[_Identifying]:
-    """Return what identifies some patients, wherever that is done."""
+def read_site_shard(
+    profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]
+) -> list[tuple[_Names, _Names, set[str], set[str]]]:
+    """Return of each patient the names, the clinicians, birth dates in ISO 8601, and folded practices."""
     reader = IdentityReader(profile)
     return [
-        _Identifying(
+        (
             _names(name for one in own for name in one.names),
             _names(name for one in own for name in one.providers),
             {day.isoformat() for one in own for day in one.birth_dates},
@@ -186,7 +180,7 @@ def read_site_shard(profile: NoteProfile, shard: list[tuple[Patient, list[Visit]
     ]
 
 
-def _names(written: Iterable[str]) -> set[tuple[str, ...]]:
+def _names(written: Iterable[str]) -> _Names:
     """Return the parts of what can be a person's name: two words at least, and no figure among them."""
     names = (name_parts(name) for name in written if not is_tag(name))
     return {parts for parts in names if len(parts) > 1 and not any(character.isdigit() for character in "".join(parts))}
@@ -196,19 +190,11 @@ def _forms(parts: tuple[str, ...]) -> set[str]:
     """Return the ways of writing a full name: with and without what stands between, last name first, first initial."""
     first, last, between = parts[0], parts[-1], parts[1:-1]
     initials = tuple(word[0] for word in between)
-    orders = {
-        parts,
-        (first, last),
-        (first, *initials, last),
-        (last, first),
-        (last, first, *between),
-        (last, first, *initials),
-    }
+    given = {(first,), (first, *between), (first, *initials)}
     if len(last) >= _FEWEST_LETTERS_ALONE:
-        orders |= {(first[0], last), (first[0], *initials, last), (last, first[0]), (last, first[0], *initials)}
+        given |= {(first[0],), (first[0], *initials)}
     # A last name of two words may stand first.
-    if between:
-        orders.add((*parts[1:], first))
+    orders = {(*parts[1:], first), *((*one, last) for one in given), *((last, *one) for one in given)}
     return {" ".join(order) for order in orders}
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
-from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
@@ -80,32 +79,21 @@ _IS_OF_NOTES: Final = lists.says("term|no_names")
 
 
 class SpacyDetector:
-    """Finds what the rules find and what the model names; raises BadInputError where the model is not installed.
+    """Finds names, places, organizations and dates by spaCy's model; raises `BadInputError` where it is not installed.
 
-    Names, places, organizations and dates are the model's. It was trained on news: what it calls a person and the list
-    of allowed terms does not is a name here.
+    It was trained on news: what it calls a person and the list of allowed terms does not is a name here.
     """
-
-    name = "rules + spaCy"
 
     def __init__(self, *, otherwise: str = "choose another system") -> None:
         """`otherwise` says what else can be done where the model is not installed."""
-        self._rules = RuleDetector()
         self._model = _load_model(otherwise)
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        by_rule = self._rules.detect(text)
-        taken = {(span.start, span.end) for span in by_rule}
-        by_model = [span for span in self.entities(text) if (span.start, span.end) not in taken]
-        return resolve_overlaps([*by_rule, *by_model])
-
-    def entities(self, text: str) -> list[EntitySpan]:
         """Return what the model names and no list knows better, in the order of the text."""
         named = ((begin, entity) for begin, piece in pieces_of(text) for entity in self._model(piece).ents)
         return _named_in(text, named)
 
-    def entities_of(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
+    def detect_each(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
         """Return the same of each of many short texts, which takes less time than one by one."""
         documents = self._model.pipe(sentences, batch_size=64)
         return [

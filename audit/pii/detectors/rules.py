@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.detectors.screen import Screen
@@ -95,7 +95,7 @@ class TableRow(RuleRow):
     digits: Listed[int] = ()
     #: What words must be (`word_lists.says`), by a group of the pattern: each of its words. `all` and `first`: of what
     #: is found. `rest`: a name ends before the first further word that is none.
-    words: dict[str, str] = {}
+    words: dict[str, str] = Field(default_factory=dict)
     #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
     fewest_words: int = 1
     is_sure: bool = False

@@ -89,7 +89,9 @@ def read_site_rules(path: Path) -> SiteRules:
     if isinstance(read, list):
         # Of an unknown key not even the name is repeated: in a broken file anything may stand there.
         known = {"rule", *SiteRow.model_fields}
-        shown = [replace(one, path=tuple(key for key in one.path if isinstance(key, int) or key in known)) for one in read]
+        shown = [
+            replace(one, path=tuple(key for key in one.path if isinstance(key, int) or key in known)) for one in read
+        ]
         raise BadInputError(
             f"identifier rules {path.name} are not valid; mend what is listed", [*dict.fromkeys(map(str, shown))]
         )

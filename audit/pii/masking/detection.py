@@ -238,7 +238,7 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
         from clinaudit.audit.pii.detectors.language_models import NameModel, SpacyDetector
 
         if name_model is None:
-            model = SpacyDetector(otherwise="give --rules-only").entities_of
+            model = SpacyDetector(otherwise="give --rules-only").detect_each
         else:
             detectors.append(NameModel(name_model))
     return EnsembleDetector([*detectors, RunningNames(known, model)])

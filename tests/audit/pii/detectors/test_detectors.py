@@ -118,7 +118,7 @@ def test_no_detector_opens_a_socket(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     text = NOTE + "see https://new.example.co.uk/x and ada@some.new.museum"
-    for detector in (RuleDetector(), PresidioDetector(), SpacyDetector()):
+    for detector in (RuleDetector(), PresidioDetector(), UnionDetector([RuleDetector(), SpacyDetector()])):
         assert ("email", "ada@example.org") in found_by(detector, text)
 
 
