@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan
@@ -116,8 +116,7 @@ class PlainText:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """A stretch of the original that is base64 or hexadecimal of a printable text."""
 
     start: int
@@ -194,16 +193,8 @@ def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
     return ((*match.span(), ()) for match in places)
 
 
-def read_past_leaders(plain: PlainText) -> PlainText:
-    """Return a text with a colon and a blank in the place of dots or underscores that lead from a label to its value.
-
-    A wide gap without a sign is one blank. The text itself where nothing leads.
-    """
-    return plain.replaced(leaders(plain.text))
-
-
 def leaders(text: str) -> Iterator[Edit]:
-    """Yield what leads over a gap, to be a colon and a blank."""
+    """Yield what leads from a label to its value (dots, underscores), to be a colon and a blank; a wide gap is a blank."""
     for match in _RE.leaders.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)

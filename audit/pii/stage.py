@@ -12,13 +12,12 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.generation.estimates import PLACES, Tables, with_place
-from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.owners import find_values, index_values, tell_owners
 from clinaudit.audit.pii.planted import measure_recall
-from clinaudit.audit.pii.taxonomy import Detector, categories
+from clinaudit.audit.pii.taxonomy import Detector, UnionDetector, categories
 from clinaudit.audit.pii.values.known_values import DateReader, ValueScanner
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.runtime.cluster import LocalRunner, ShardRunner

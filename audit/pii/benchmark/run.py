@@ -20,9 +20,8 @@ from clinaudit.audit.pii.benchmark import scoring, systems
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples, draw_training_samples, generator_name
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, Subset
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers, answer_by_detector, answer_by_gold
-from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.taxonomy import Detector
+from clinaudit.audit.pii.taxonomy import Detector, UnionDetector
 from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run import directory

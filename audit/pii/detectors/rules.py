@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.detectors.word_lists import read_words, says
-from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
+from clinaudit.audit.pii.plain_text import as_given, leaders
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories, resolve_overlaps
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, STATES, STREET_SUFFIXES
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, Word
@@ -335,14 +335,15 @@ class RuleDetector:
     def __init__(self, kinds: Iterable[str] | None = None) -> None:
         """Look for some categories of the taxonomy alone, or for all."""
         self.kinds = frozenset(categories() if kinds is None else kinds)
-        self._rows = _certain_rows(self.kinds)
+        groups = rule_groups("certain")
+        self._rows = _rows_of(tuple(group for group in groups if not group.categories.isdisjoint(self.kinds)))
 
     def __reduce__(self) -> tuple[type["RuleDetector"], tuple[frozenset[str]]]:
         return RuleDetector, (self.kinds,)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        plain = read_past_leaders(as_given(text))
+        plain = as_given(text).replaced(leaders(text))
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
         spans = resolve_overlaps(map(plain.original_span, self._rows.find(plain.text)))
         return [span for span in spans if span.category in self.kinds]
@@ -357,7 +358,8 @@ class SuspectedDetector:
 
     def __init__(self, *, of_names: bool = False) -> None:
         self.name = _NAMES_ALONE if of_names else "strict rules"
-        self._rows = _suspected_rows(of_names=of_names)
+        groups = rule_groups("suspected")
+        self._rows = _rows_of(tuple(group for group in groups if (group.name == _NAMES_ALONE) is of_names))
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; they may overlap."""
@@ -390,10 +392,5 @@ class RuleRows:
 
 
 @cache
-def _certain_rows(kinds: frozenset[str]) -> RuleRows:
-    return RuleRows([group for group in rule_groups("certain") if not group.categories.isdisjoint(kinds)])
-
-
-@cache
-def _suspected_rows(*, of_names: bool) -> RuleRows:
-    return RuleRows([group for group in rule_groups("suspected") if (group.name == _NAMES_ALONE) is of_names])
+def _rows_of(groups: tuple[RuleGroup, ...]) -> RuleRows:
+    return RuleRows(groups)

@@ -166,11 +166,8 @@ def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator
 
 
 def _end(text: str, month: re.Match[str], day: re.Match[str] | None, year: re.Match[str] | None) -> int:
-    if year is not None:
-        return year.end()
-    if day is not None:
-        return day.end()
-    return month.end() - (text[month.end() - 1] == ".")
+    last = year or day
+    return last.end() if last is not None else month.end() - (text[month.end() - 1] == ".")
 
 
 def _read_named(month: int, day: re.Match[str], year: re.Match[str] | None) -> tuple[str, ...]:
@@ -201,4 +198,4 @@ def _days(years: list[int], orders: list[tuple[int, int]]) -> tuple[str, ...]:
 
 
 def _yearless(orders: list[tuple[int, int]]) -> tuple[str, ...]:
-    return tuple(f"-{found[4:]}" for month, day in orders for found in _days([_LEAP_YEAR], [(month, day)]))
+    return tuple(f"-{found[4:]}" for found in _days([_LEAP_YEAR], orders))

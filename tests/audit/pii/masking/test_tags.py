@@ -217,20 +217,3 @@ def test_one_pass_finds_what_one_search_a_value_does() -> None:
         assert {(one.start, one.end) for one in found} == places_one_by_one(text, hidden, long_enough)
         some += bool(found)
     assert some > 20
-
-
-def test_the_text_is_read_once_however_many_values_there_are(monkeypatch) -> None:
-    import ahocorasick
-
-    made = []
-    real = ahocorasick.Automaton
-
-    def counted(*arguments):
-        made.append(arguments)
-        return real(*arguments)
-
-    monkeypatch.setattr(ahocorasick, "Automaton", counted)
-    values = [(f"Name{number:04d}x", Hidden(0, 1, "school")) for number in range(2000)]
-    found = find_values(FoldedText("of Name1234x and Name0007x"), values)
-    assert len(found) == 2
-    assert len(made) == 1

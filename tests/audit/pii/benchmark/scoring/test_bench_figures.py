@@ -11,7 +11,6 @@ from clinaudit.audit.pii.benchmark.scoring import (
     UNUSABLE,
     Utilities,
     bench_items,
-    describe_samples,
     figures_of,
     privacy_score,
 )
@@ -68,13 +67,6 @@ def test_means_are_over_samples_and_a_mute_system_scores_nothing() -> None:
 
 def test_a_domain_of_one_subset_has_no_figures_of_it_beside_those_of_all() -> None:
     assert {group for _, _, grouping, group, _ in figures([FIRST], GOOD[:1]) if grouping == "subset"} == {"all"}
-
-
-def test_statistics_count_each_subjects_texts_once() -> None:
-    everything, single, multi = describe_samples(SAMPLES)
-    assert (everything.subset, single.subset, multi.subset) == ("all", "single", "multi")
-    assert (everything.samples, everything.subjects, everything.entities) == (2, 1.5, 3.5)
-    assert everything.types == {"PER": 3, "CODE": 0, "LOC": 2, "ORG": 0, "DEM": 2, "DATETIME": 0, "QUANTITY": 0}
 
 
 def test_recall_stands_apart_by_category_and_hipaas_identifier() -> None:

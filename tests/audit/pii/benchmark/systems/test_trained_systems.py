@@ -33,8 +33,8 @@ def trained(samples: list[Sample], *, epochs: int = 1) -> Detector:
 
 
 def test_it_learns_a_toy_language() -> None:
-    texts = toy_samples(60, seed=1)
-    detector = trained(texts, epochs=30)
+    texts = toy_samples(40, seed=1)
+    detector = trained(texts, epochs=25)
     found = [[(span.start, span.end, span.category) for span in detector.detect(text.description)] for text in texts]
     assert found == [[(one.start, one.end, one.category) for one in text.entities()] for text in texts]
     assert detector.detect("") == detector.detect(" \n\t ") == []
