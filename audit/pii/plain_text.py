@@ -194,7 +194,7 @@ def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
 
 
 def leaders(text: str) -> Iterator[Edit]:
-    """Yield what leads from a label to its value (dots, underscores), to be a colon and a blank; a wide gap is a blank."""
+    """Yield dots and the like between a label and its value, to be a colon and a blank; a wide gap is a blank."""
     for match in _RE.leaders.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)

@@ -94,22 +94,21 @@ def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterat
     for match in _RE.numeric.finditer(text, begin, last):
         readings = _read_numbers(*match.group(0, 1))
         if readings and _stands_alone(text, match, match[1].strip()):
-            yield WrittenDate(match.start(), match.end(), readings)
+            yield WrittenDate(*match.span(), readings)
     for match in _RE.compact.finditer(text, begin, last):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
-            yield WrittenDate(match.start(), match.end(), readings)
+            yield WrittenDate(*match.span(), readings)
     for match in _RE.month_and_year.finditer(text, begin, last):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
-            yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
+            yield WrittenDate(*match.span(), (f"{year}-{int(month):02d}",))
     for match in _RE.month_and_day.finditer(text, begin, last):
-        if _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
-            former, latter = (int(number) for number in re.split("[/-]", match[0]))
-            yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
-            if yearless:
-                yield WrittenDate(match.start(), match.end(), yearless)
+        former, latter = map(int, re.split("[/-]", match[0]))
+        readings = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
+        if readings and _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
+            yield WrittenDate(*match.span(), readings)
 
 
 @lru_cache(maxsize=_MOST_KEPT)
