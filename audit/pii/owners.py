@@ -190,10 +190,7 @@ _PLACES_AT_A_TIME: Final = 1 << 17
 def find_values(
     generations: pl.DataFrame, detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner
 ) -> pl.DataFrame:
-    """Return the places of HIPAA's identifiers in `generations`, with the columns of `FOUND`.
-
-    Takes the columns generation_id and text. A span that holds no value of its kind is left out.
-    """
+    """Return the places of HIPAA's identifiers that hold a value, with the columns of `FOUND`."""
     declared = schema_of("identifiers")
     schema = {column: declared[column] for column in FOUND}
     frames = [pl.DataFrame(schema=schema)]
@@ -355,10 +352,7 @@ def _count_in_pools(holders: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFram
 def _find_echoes(
     told: pl.DataFrame, asked: pl.DataFrame, names: Sequence[PersonName | None], scanner: ValueScanner
 ) -> pl.DataFrame:
-    """Return the values of each generation that its prompt holds, however it is written there.
-
-    `names` are those that the values are, by number.
-    """
+    """Return the values of each generation that its prompt holds, however written; `names` are theirs, by number."""
     numbers = told.group_by("generation_id", maintain_order=True).agg(pl.col("number").unique())
     prompts = numbers.join(asked.select("generation_id", "prompt").drop_nulls(), on="generation_id")
     echoed: list[tuple[str, int, bool]] = []

@@ -72,10 +72,7 @@ class PlainText:
             yield PlainText(self.text[begin:end], self.starts[begin:end], self.ends[begin:end])
 
     def around(self, edits: Iterable[Edit]) -> "Iterator[PlainText]":
-        """Yield the text with other characters in the place of some stretches, as far as their surroundings go.
-
-        What a reading changes is looked at again, and not the whole text.
-        """
+        """Yield the text with other characters in the place of some stretches, as far as their surroundings go."""
         group: list[Edit] = []
         begin = last = 0
         for edit in edits:
@@ -130,10 +127,7 @@ def as_given(text: str) -> PlainText:
 
 
 def normalize_text(text: str) -> PlainText:
-    """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
-
-    Line breaks stay; `joins` reads on over them.
-    """
+    """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible or encoded."""
     plain = _read_once(text)
     for _ in range(_MOST_TIMES_ENCODED - 1):
         # What was decoded may be encoded once more: "%254D", "&amp;#45;".
@@ -181,10 +175,7 @@ def _cut_before(text: str, least: int, most: int) -> int:
 
 
 def joins(text: str) -> Iterator[Edit]:
-    """Yield the breaks inside numbers and words, and the spaces between single characters, to be left out.
-
-    It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
-    """
+    """Yield the breaks inside numbers and words, to be left out: a second reading, for two values may become one so."""
     return without(_RE.breaks.finditer(text))
 
 

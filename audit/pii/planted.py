@@ -72,10 +72,7 @@ def measure_recall(
 
 
 def can_be_planted(name: str) -> bool:
-    """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone.
-
-    What is planted of any other would be no name, and the recall would not be that of names.
-    """
+    """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone."""
     if is_tag(name) or "," in name:
         return False
     read = read_name(name)

@@ -91,10 +91,7 @@ class UnionDetector:
         self.detectors = tuple(detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start, none of them overlapping another.
-
-        The longer one stands; of two at the same place, that of the earlier detector.
-        """
+        """Return the spans of a text, apart: the longer one, and of two at one place the earlier detector's."""
         found: dict[tuple[int, int], EntitySpan] = {}
         for detector in self.detectors:
             for span in detector.detect(text):

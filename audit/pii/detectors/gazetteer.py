@@ -58,10 +58,7 @@ class Gazetteer:
         widely: bool = False,
         runner: ShardRunner = ALL_CORES,
     ) -> None:
-        """Read every patient of a corpus under a note template.
-
-        `widely`: a word of a name counts beside any cue, and a whole one with another word in it: what a filter wants.
-        """
+        """Read every patient; `widely`, for a filter: a word of a name counts beside any cue."""
         self._widely = widely
         self._terms: dict[str, str] = {}
         #: First and last names that count alone, where the text writes them as names.

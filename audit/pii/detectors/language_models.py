@@ -144,10 +144,7 @@ def _is_name(text: str) -> bool:
 
 
 def _is_proper(text: str) -> bool:
-    """Whether a place, a firm or a nation can be written so: with a capital, and more than labels and words of notes.
-
-    The model takes "MRN" for a firm.
-    """
+    """Whether a place, a firm or a nation can be written so: with a capital, and not of labels alone, such as MRN."""
     if not any(map(str.isupper, text)):
         return False
     parts = [[token] if lists.is_allowed(token) else _RE.letters.findall(token) for token in text.split()]

@@ -124,10 +124,7 @@ def _brands() -> frozenset[str]:
 
 @lru_cache(maxsize=100_000)
 def is_allowed(text: str) -> bool:
-    """Whether a text is one of the terms, or a word that ends as findings do; "Parkinson's" is one.
-
-    An abbreviation is one only as it is written: "MS", and no "Ms".
-    """
+    """Whether a text is a term, or ends as findings do; an abbreviation is one only as written: "MS", not "Ms"."""
     if text.strip(".,;:()").removesuffix("s") in read_words("clinical_shorthand"):
         return True
     folded = fold_words(text)
@@ -162,10 +159,7 @@ _CHARS: Final = 30
 
 
 def is_name_again(text: str, start: int, end: int) -> bool:
-    """Whether a word of a name that was found elsewhere is that name here.
-
-    In small letters it is none where it is a word of the language or of medicine, or stands after an article.
-    """
+    """Whether a word of a name is that name here: no eponym, and in small letters no other word."""
     written = text[start:end]
     after_article = _RE.after_article.search(text, max(0, start - _CHARS), start) and not _RE.family.match(text, end)
     if written[0].islower():
@@ -178,10 +172,7 @@ def is_name_again(text: str, start: int, end: int) -> bool:
 
 
 def without_labels(text: str, start: int, end: int) -> int:
-    """Return where a name ends without the labels after it: "John Smith SSN" is "John Smith".
-
-    A label is in capitals where the name is not, or a value follows it.
-    """
+    """Return where a name ends without labels in capitals or before a value: "John Smith SSN" is "John Smith"."""
     while (last := _RE.last_word.search(text[start:end])) is not None:
         name, word = text[start : start + last.start()], last[1]
         is_loud = word.isupper() and len(word) > 1 and not name.isupper()
@@ -273,10 +264,7 @@ def _is_of_german(text: str, start: int, end: int) -> bool:
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German.
-
-    So it is where it is the first of two names: "Charles" of "Charles Bonnet syndrome".
-    """
+    """Whether what is beside a stretch bears its name: "Baker cyst", "Charles" of "Charles Bonnet syndrome"."""
     second = _RE.second_name.match(text, end) if " " not in text[start:end] else None
     return _is_eponym(text, start, end) or (second is not None and _is_eponym(text, start, second.end()))
 

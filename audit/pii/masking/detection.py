@@ -185,11 +185,7 @@ class Readings:
         self._hidden = list(decoded_stretches(text))
 
     def detect(self, detector: Detector) -> list[EntitySpan]:
-        """Return what a detector finds in any of them: spans of the text by start, of which none overlaps another.
-
-        The longer one stands. An encoded stretch in which anything is found is one span, of the category that is found
-        first in it.
-        """
+        """Return what a detector finds in any of them, apart; a stretch that hides something is one span."""
         text = self.text
         found = list(detector.detect(text))
         for reading in self.others:
@@ -208,10 +204,7 @@ class Readings:
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
-    """Yield a span, or what is left of one that runs over a line end at which another found span ends already.
-
-    "NHS No 350 313 1201" over "747 High Street" is a number and an address.
-    """
+    """Yield a span, or what is left of it behind a line end at which another ends: a number over "747 High Street"."""
     found = _RE.number_end.search(text, span.start, span.end)
     if found is None or found.start() not in ends:
         yield span
@@ -257,10 +250,7 @@ def _ways_to_read(text: str) -> Iterator[Iterable[Edit]]:
 
 
 class _Remembered:
-    """A detector that knows what it found last: another one asks for it too.
-
-    A text has a few long readings of a part, and some short ones where it is hard to read.
-    """
+    """A detector that knows what it found last, in a few readings of a text: another one asks for it too."""
 
     def __init__(self, detector: Detector) -> None:
         self.detect = lru_cache(maxsize=500)(detector.detect)
@@ -306,10 +296,7 @@ _PARTICLES: Final = frozenset(
 
 
 class FoldedText:
-    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each of them stood.
-
-    Values are compared by these alone, one after the other.
-    """
+    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each stood."""
 
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""

@@ -140,10 +140,7 @@ def _cut(row: _Run) -> _Run:
 
 
 def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bool:
-    """Whether words in a row are somebody's name; `labels` are the categories of what a model names there.
-
-    `is_paired`: a name that was found stands before them, as in "Krag/Lund".
-    """
+    """Whether words in a row are a name; `labels`: what a model names there; `is_paired`: as "Lund" in "Krag/Lund"."""
     start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
     is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
     is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
@@ -187,10 +184,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
 
 
 def _is_of_a_thing(text: str, start: int, end: int) -> bool:
-    """Whether a name alone is that of a thing: a noun follows it ("Dawson fingers", "Katz ADL"), or it is asked for.
-
-    Somebody does something, or has it: "Lund agreed", "Lund's chart". Example: "?Wellens" is a thing.
-    """
+    """Whether a name alone is a thing's ("Dawson fingers", "?Wellens"); somebody does something ("Lund agreed")."""
     if text[start - 1 : start] == "?" or _RE.article.search(text, max(0, start - _CHARS), start):
         return True
     after = _RE.noun_after.match(text, end)

@@ -81,10 +81,7 @@ class MappedPrompt(Record):
 
 
 def run_mask(options: MaskOptions, served: ServedOptions | None, *, progress: Progress) -> MaskedFile:
-    """Mask a file of prompts as the options say; what cannot be used is said before anything else is opened.
-
-    `served` is the model that is asked what a question needs; None: the rules alone decide.
-    """
+    """Mask a file of prompts as the options say; `served` is asked what a question needs, None: rules decide."""
     if options.template is not None and options.corpus is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):

@@ -51,10 +51,7 @@ class StructuredText:
     name = "structured text"
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text, and of its plain reading, by start; they may overlap.
-
-        A text is not read past the ends of its lines, since these part rows.
-        """
+        """Return the spans of a text, and of its plain reading line by line, by start; they may overlap."""
         plain = normalize_text(text)
         found = set()
         # Most texts read plainly as they are given.

@@ -184,10 +184,7 @@ def tagged_forms(forms: Forms) -> Forms:
 
 
 def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
-    """Return the forms of a record with what its masked texts hold themselves, so that it stays as it is.
-
-    That are free spellings of its tags, such as "PATIENT 1" in the story, and values as its JSON writes them.
-    """
+    """Return the forms of a record with what its masked texts hold: free spellings of tags, and values in JSON."""
     spellings: set[str] = set()
     in_json: set[str] = set()
     for tag, value, in_place in (one for text in masked for one in _values_in_place(text, forms)):
@@ -234,10 +231,7 @@ def _values(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None]]:
 
 
 def _json_places(text: str, tags: Sequence[WrittenTag]) -> dict[int, str]:
-    """Return by where they begin the tags that stand in JSON, and the string around each; empty: it is no string.
-
-    JSON is the text, a part of it within prose, or a line; each tag counts as a number.
-    """
+    """Return the string around each tag in JSON, by where the tag begins; empty: none. A tag counts as a number."""
     if not ('"' in text and ("{" in text or "[" in text)):
         return {}
     parts: list[str] = []

@@ -131,10 +131,7 @@ class KnownNames:
 
 
 def stands_in(name: PersonName, words: Collection[str]) -> bool:
-    """Whether a text of these folded words holds every part of a name: the word itself or, of an initial, its own.
-
-    An initial stands there where some word begins with it; it says nothing that the text did not.
-    """
+    """Whether a text of these folded words holds every part of a name; of an initial, a word that begins with it."""
     return all(
         part in words or (len(part) == 1 and any(word.startswith(part) for word in words)) for part in name.parts
     )
@@ -310,10 +307,7 @@ def _spelled_out(words: Sequence[str]) -> list[list[str]]:
 
 
 def _make_automaton(wanted: Mapping[str, object]) -> Any:
-    """Return what finds all of some texts in one pass, and gives of each what stands with it; None: nothing is wanted.
-
-    By the algorithm of Aho and Corasick (1975; pyahocorasick).
-    """
+    """Return what finds all of some texts in one pass, with what stands by each (Aho and Corasick 1975)."""
     if not wanted:
         return None
     import ahocorasick

@@ -133,10 +133,7 @@ def fold_words(text: str) -> str:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def name_parts(text: str) -> tuple[str, ...]:
-    """Return the folded words of a person's name, first name first; titles, degrees and generations are dropped.
-
-    "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
-    """
+    """Return the folded words of a name in the order of speech: "Smith-Jones, Jo, MD" is `jo smith jones`."""
 
     def join_credential(match: re.Match[str]) -> str:
         """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""

@@ -38,10 +38,7 @@ _SENTENCES: Final = frozenset(
 
 
 def part_of(template: str) -> Part:
-    """Return the part that a sentence template is in: `training` for about a third of them.
-
-    It hangs on the words and slots alone: `{my} SSN is {x}` and `{my} ssn is {x}!` are both `scored`.
-    """
+    """Return the part of a sentence template, by its words and slots alone: `training` for about a third of them."""
     words = " ".join(re.findall(r"\{\w+\}|\w+", template.casefold()))
     number = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), "big")
     return "training" if number % _THIRDS == _HELD_OUT else "scored"

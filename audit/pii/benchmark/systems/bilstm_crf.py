@@ -54,10 +54,7 @@ def split_tokens(text: str) -> list[Token]:
 
 
 def tag_tokens(tokens: Sequence[Token], spans: Sequence[EntitySpan]) -> list[str]:
-    """Return each token's tag: `B-category` at an entity's first token, `I-category` at the others, else `O`.
-
-    A token that an entity holds in part is the entity's.
-    """
+    """Return each token's tag: `B-` or `I-category`, else `O`; a token that an entity holds in part is the entity's."""
     tags: list[str] = []
     waiting = sorted(spans, reverse=True)
     mark = "B"
@@ -105,10 +102,7 @@ class _Vocabulary:
 
 
 def _features(token: Token) -> tuple[str, str, str]:
-    """Return a token's word, its shape, and its ending, the last three letters.
-
-    The shape of `Xxxxx` is `Xx`, of `2024` `dddd`, of `AB12` `Xd`; digits are counted up to six.
-    """
+    """Return a token's word, its shape (`Xxxxx` is `Xx`, `2024` `dddd`, `AB12` `Xd`) and its last three letters."""
     text, word = token[0], token[0].casefold()
     signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in text]
     shape = "d" * min(len(text), 6) if text.isdigit() else "".join(sign for sign, _ in groupby(signs))[:8]

@@ -194,10 +194,7 @@ def answer_by_model(
 
 
 def draw_shots(training: Sequence[Sample]) -> list[Shot]:
-    """Return solved examples for auto-cot: the first training samples of different scenes, short ones first.
-
-    They are none of the evaluated samples (PII-Bench draws its three by clusters of questions).
-    """
+    """Return examples for auto-cot: training samples of different scenes, short ones first; none is evaluated."""
     shots: dict[str, Shot] = {}
     for sample in sorted(training, key=lambda one: (len(one.description), one.id)):
         needed = tuple(dict.fromkeys(entity.text for entity in sample.query_related))
