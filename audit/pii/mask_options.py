@@ -69,11 +69,9 @@ class MaskOptions(Options):
     def finders(self) -> str:
         """What looks for identifiers, in words."""
         model = "a small language model" if self.name_model is None else f"the language model in {self.name_model.name}"
-        found = ["rules"]
-        found += [] if self.rules_only else [model]
-        found += [] if self.corpus is None else ["the site's own names and numbers"]
-        found += [] if self.identifier_rules is None else ["the site's own rules"]
-        return ", ".join(found)
+        own = {"the site's own names and numbers": self.corpus, "the site's own rules": self.identifier_rules}
+        used = [name for name, path in own.items() if path is not None]
+        return ", ".join(["rules", *([] if self.rules_only else [model]), *used])
 
     @property
     def map_path(self) -> Path:

@@ -63,8 +63,7 @@ def index_values(
 
     A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
     written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
-    names a provider or a practice is no patient's, but for patients of whom it is the own name. Knows nothing of
-    generations, or of what a value that is held means.
+    names a provider or a practice is no patient's, but for patients of whom it is the own name.
     """
     patients = pl.concat(
         pl.DataFrame({"patient_id": corpus.scan_order(split)}, schema={"patient_id": pl.String}).with_columns(

@@ -157,11 +157,7 @@ def _read_once(text: str) -> PlainText:
 
 
 def overlapping_pieces(text: str, *, chars: int, shared: int) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of at most `chars` begin and end, by start; any two neighbours share `shared` or more.
-
-    They are cut at an end of a line, or else at a blank. What takes time with the square of a text's length then takes
-    it with that of a piece's.
-    """
+    """Yield where pieces of at most `chars` begin and end, at lines or blanks; neighbours share `shared` or more."""
     begin = 0
     while len(text) - begin > chars:
         end = _cut_before(text, begin + chars // 2, begin + chars)

@@ -49,11 +49,9 @@ def find_identifiers(
 ) -> tuple[dict[str, pl.DataFrame], IdentifierFacts]:
     """Return what of HIPAA's identifiers the generations hold, and whose it is: `identifiers` and `planted`.
 
-    The tables have a row a place, in the order of the generations, and a row a kind of planted identifier. With them
-    come the identifiers that were not looked for, and how many rules of the site's own were searched for.
-
-    `seed` is that of the pools and of the planted identifiers. `site_rules`: the site's own, beside those that ship and
-    the names and numbers of the corpus. `runner` (None: one process) changes no result.
+    The tables have a row a place, in the order of the generations, and a row a kind of planted identifier. `seed` is
+    that of the pools and of what is planted. `site_rules` are the site's own, beside those that ship and the names and
+    numbers of the corpus. `runner` (None: one process) changes no result.
     """
     runner = runner or LocalRunner()
     of_hipaa = None if site_rules is None else site_rules.of(hipaa_categories())

@@ -194,7 +194,10 @@ def _ask_served(
     # What is missing is reported before hours of asking.
     found = request.embeddings
     similarity = (packaged_embeddings() if found is None else embeddings_of_directory(found)).similarity
-    served = served_model.measured_model(*open_access(options), seed=request.seed, cache=cache)
+    name = "of the system that is measured"
+    served = served_model.asked_model(
+        *open_access(options), kind="pii-bench", name=name, seed=request.seed, cache=cache
+    )
     shown, answers = list[BenchSystem](), list[SampleAnswers]()
     for strategy in request.strategies:
         system = BenchSystem(

@@ -321,8 +321,8 @@ def _question_problems(sample: Sample) -> Iterator[str]:
 def iter_samples(path: Path, *, check: Callable[[Sample], list[str]] = check_sample) -> Iterator[Sample]:
     """Yield the samples of a JSON Lines file (`.jsonl`, also `.gz` or `.zst`) one at a time, in its order.
 
-    `check` says what is wrong with one, without content. At the end raises `BadInputError` with all problems: rows that
-    are no sample, an id that stood above, what `check` says, and keys that would be dropped.
+    At the end raises `BadInputError` with all problems: rows that are no sample, an id that stood above, what `check`
+    says of one, and keys that would be dropped.
     """
     first_rows: dict[str, int] = {}
 
@@ -341,10 +341,9 @@ PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)
 
 
 def iter_predictions(path: Path, *, samples: Collection[str], header: Header) -> Iterator[Prediction]:
-    """Yield the predictions of a file, in file order, one a system and sample.
+    """Yield the predictions of a file, in file order, one a system and sample; `header` meets the fields not read.
 
-    `header`, of `PREDICTION_FIELDS`, says at the end how many other fields were not read. At its end raises
-    `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
+    At the end raises `BadInputError` with all problems: rows that are no prediction, ids that are not in `samples`, and
     second rows of one system and sample, since which of them is meant cannot be known.
     """
     first_rows: dict[tuple[str, str], int] = {}

@@ -122,11 +122,7 @@ def average_over_subjects(
     matching: Sequence[tuple[int, int]],
     score_pair: Callable[[AbstractSet[TypedText], AbstractSet[TypedText]], Scores],
 ) -> Scores:
-    """Return a sample's scores over matched subjects (Eqs. 8 to 10); whoever is unmatched adds 0.
-
-    The sums are divided by the number of predicted subjects, of gold subjects, and by the larger of the two: F1 is no
-    harmonic mean of the other two.
-    """
+    """Return a sample's scores over matched subjects, by predicted, by gold, by the larger number (Eqs. 8 to 10)."""
     if not predicted or not gold:
         return _NOTHING_RIGHT if predicted or gold else _ALL_RIGHT
     scores = [score_pair(predicted[p], gold[g]) for p, g in matching]
@@ -164,11 +160,7 @@ def typed_similarity(predicted: TypedText, gold: TypedText) -> float:
 def score_overlap(
     predicted: AbstractSet[Item], gold: AbstractSet[Item], similarity: Callable[[Item, Item], float]
 ) -> Scores:
-    """Return the mean of each predicted item's best similarity, of each gold item's, and their harmonic mean.
-
-    Eqs. 14 to 16. `similarity` is of a predicted and a gold item, and 1 for equal ones. Both sets empty: 1; one of
-    them: 0 **[choice]**.
-    """
+    """Return the mean best similarity of predicted and of gold items, and their harmonic mean (Eqs. 14 to 16)."""
     if not predicted or not gold:
         return score_sets(predicted, gold)
     # Most items are found as they are, and then no pair is compared.

@@ -29,11 +29,7 @@ _THRESHOLD: Final = 0.4
 
 
 class PresidioDetector:
-    """Finds what presidio's recognizers find; raises `BadInputError` where the model is not installed.
-
-    It is presidio-analyzer as its authors ship it over spaCy's small English model, with nothing of ours: for
-    comparison. Domains are read by the list of suffixes that tldextract ships.
-    """
+    """Finds what presidio ships to find, for comparison; raises `BadInputError` where its model is not installed."""
 
     name = "presidio"
 
@@ -158,11 +154,7 @@ def _load_model(otherwise: str) -> "Language":
 
 
 class NameModel:
-    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used.
-
-    It is a Hugging Face model that labels tokens, such as de-identifiers made by i2b2 sets. It was made to find
-    identifiers, so its word counts.
-    """
+    """Finds what the token classifier in a directory labels; raises `BadInputError` for one that cannot be used."""
 
     def __init__(self, directory: Path) -> None:
         self._model = TokenLabels(directory)
@@ -181,10 +173,7 @@ class NameModel:
         return [EntitySpan(*span, self.name) for span in found if span[2] != "none"]
 
     def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield stretches of one label: tokens of one word, and of words with blanks at most between them.
-
-        A word has the label of its first token that has one. Of heads without prefixes neighbours are one.
-        """
+        """Yield stretches of one label: tokens of a word, which has the first one's, and of words beside each other."""
         start, end, label, word = 0, 0, "O", 0
         for begin, stop, written in self._model.label(text):
             prefix = _RE.prefix.match(written)

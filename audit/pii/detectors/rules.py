@@ -159,7 +159,6 @@ class RuleGroup:
     """Rules that are one matter: what one of them finds may say more of what another does."""
 
     name: str
-    level: Level
     rules: tuple[Rule, ...]
     #: (text, what the rules found, by rule and place) -> what the group finds.
     then: Callable[[str, list[EntitySpan]], Iterable[EntitySpan]] | None
@@ -307,7 +306,7 @@ def _read_group(row: Mapping[str, Any]) -> RuleGroup:
         kinds = {rule.kind for rule in rules}
         other = next(other for file in _FILES for other in _document(file)["group"] if other["name"] == row["also"])
         rules += [rule for rule in _read_group(other).rules if rule.kind in kinds]
-    return RuleGroup(row["name"], row["level"], tuple(rules), _function(row["then"]) if "then" in row else None)
+    return RuleGroup(row["name"], tuple(rules), _function(row["then"]) if "then" in row else None)
 
 
 def _read_rule(written: Mapping[str, Any], *, found_by: str) -> Rule:

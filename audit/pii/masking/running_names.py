@@ -204,8 +204,7 @@ def _is_an_item(text: str, start: int, end: int) -> bool:
     """Whether a word is one of a list, of several alike or of somebody's things, and no first name.
 
     People go by their first name alone. A last name, or a word of no list, is as often a brand, a sign or a device:
-    after a comma, an abbreviation or a product, or as what is the patient's ("his Quexar"). Within a sentence it may be
-    somebody.
+    after a comma, an abbreviation or a product, or as what is the patient's ("his Quexar").
     """
     if lists.is_first_name(text[start:end]) or _first_after(text, end) != end:
         return False

@@ -133,8 +133,7 @@ def _require_free(path: Path, option: str) -> None:
 def _read_terms(path: Path) -> frozenset[str]:
     """Return a site's terms that stay, one a line; blank lines are none.
 
-    Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or of more than 200
-    characters: no term is so long.
+    Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or too long for a term.
     """
     role = "the terms to keep"
     lines = [line.strip() for line in read_text_file(path, role=role).splitlines()]
@@ -175,20 +174,17 @@ def _relevance_of_model(
     it names keeps nothing, nor does an answer that cannot be used.
     """
     # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed
+    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed, asked_model
     from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.served.answer_cache import identity_of, open_cache_file
-    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
 
-    model, access = open_access(served)
+    model_and_access = open_access(served)
     if options.map is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        seed = 0
-        identity = identity_of(model, kind="relevance", seed=seed)
-        name = "the endpoint that is asked what a question needs (--served-url)"
-        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
+        name = "that is asked what a question needs"
+        asked = asked_model(*model_and_access, kind="relevance", name=name, seed=0, cache=cache)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, Inquiry[list[str]]] = {}

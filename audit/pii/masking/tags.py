@@ -266,11 +266,7 @@ def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
 
 
 def merge_hidden(hidden: Iterable[Hidden]) -> list[Hidden]:
-    """Return disjoint stretches that cover all of the given, by start: of those that overlap, one.
-
-    It goes by the category of a direct identifier before a quasi-identifier, then of the longest. Nothing that any
-    finder saw is left at its edges.
-    """
+    """Return disjoint stretches that cover all: of those that overlap one, of the most direct, then longest."""
     merged: list[Hidden] = []
     cluster: list[Hidden] = []
     end = 0

@@ -145,10 +145,12 @@ def _read_needed(answer: str, text: str, query: str, strategy: AskingStrategy) -
     return list(asking.restore_control_tokens(read.entities, [text]))
 
 
-def measured_model(model: ServedModel, access: Access, *, seed: int, cache: AnswerCache) -> AnsweringModel:
-    """Return a served model, ready to be asked; sends nothing."""
-    identity = identity_of(model, kind="pii-bench", seed=seed)
-    name = "the endpoint of the system that is measured (--served-url)"
+def asked_model(
+    model: ServedModel, access: Access, *, kind: str, name: str, seed: int, cache: AnswerCache
+) -> AnsweringModel:
+    """Return a served model, ready to be asked; sends nothing. Errors call it the endpoint `name`."""
+    identity = identity_of(model, kind=kind, seed=seed)
+    name = f"the endpoint {name} (--served-url)"
     return AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
 
 

@@ -19,8 +19,8 @@ from clinaudit.audit.pii.benchmark.systems.served_model import (
     ask_for_entities,
     ask_for_ratings,
     ask_what_is_needed,
+    asked_model,
     measure_utility,
-    measured_model,
 )
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
@@ -45,7 +45,7 @@ def server():
 def system(server):
     with open_memory_cache() as cache:
         access = Access(concurrency=2, retries=0, deadline_s=300.0)
-        yield measured_model(ServedModel(server.url, MODEL), access, seed=5, cache=cache)
+        yield asked_model(ServedModel(server.url, MODEL), access, kind="pii-bench", name="asked", seed=5, cache=cache)
 
 
 def test_it_is_asked_for_every_person_at_temperature_0(server, system) -> None:
