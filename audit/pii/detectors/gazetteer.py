@@ -36,8 +36,6 @@ _MOST_NOTES_COUNTED: Final = 20_000
 _FEWEST_ID_CHARS: Final = 4
 #: Text of notes that a process reads at a time, in characters, and what the last patient has more.
 _SHARD_CHARS: Final = 1 << 20
-#: Words before a first or last name that make it one, common or not.
-_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
 #: For a filter, words before a name with a capital.
 _CUES: Final = regex(
     r"(?:${kin}|${close}|re|cc|attn|regarding|contact|client|named?|is|saw|seen?|with|by|of|for|from|told|asked|called|and|rn)"
@@ -129,7 +127,8 @@ class Gazetteer:
                 )
                 before = texts[place - 1] if place else ""
                 if alone or (
-                    word in self._after_title and (before in _TITLES or self._is_cued(text, word, before, (start, end)))
+                    word in self._after_title
+                    and (before in read_words("titles_of_anybody") or self._is_cued(text, word, before, (start, end)))
                 ):
                     yield EntitySpan(start, end, self._after_title[word], self.name)
             if self._widely and place + 2 < len(texts) and text[words.start(place + 1)].isupper():

@@ -23,6 +23,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import drug_words
 
 _RE: Final = Patterns(__name__)
+_SHORT_LISTS: Final = tomllib.loads(files(__package__).joinpath("short_lists.toml").read_text("utf-8"))
 
 
 def is_plain_word(word: str) -> bool:
@@ -88,8 +89,10 @@ def _lists() -> dict[str, frozenset[str]]:
 @cache
 def read_words(name: str) -> frozenset[str]:
     """Return the entries of a list: several on a line, `_` for a blank within one, `#` before a remark."""
-    lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
-    return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
+    written = _SHORT_LISTS.get(name) or files(__package__).joinpath(f"{name}.txt").read_text("utf-8")
+    return frozenset(
+        entry.replace("_", " ") for line in written.splitlines() for entry in line.partition("#")[0].split()
+    )
 
 
 @cache
@@ -107,8 +110,6 @@ def _ending(name: str) -> re.Pattern[str]:
 #: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
 _FINDING: Final = _ending("endings_of_findings")
 _DRUG_STEM: Final = _ending("stems_of_drugs")
-#: Names that end as findings do, of those that are known to.
-_NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
 
 
 @cache
@@ -130,7 +131,7 @@ def is_allowed(text: str) -> bool:
     folded = fold_words(text)
     both = folded, folded.removesuffix("s")
     is_term = any(one in _allowed_terms() for one in both)
-    return is_term or (folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, both)))
+    return is_term or (folded not in read_words("names_like_findings") and any(map(_FINDING.fullmatch, both)))
 
 
 def is_clinical_term(word: str) -> bool:
@@ -140,7 +141,7 @@ def is_clinical_term(word: str) -> bool:
         word in read_words("clinical_shorthand")
         or folded in read_words("organisms")
         or folded in drug_words()
-        or (folded not in _NAMES_TOO and _FINDING.fullmatch(folded) is not None)
+        or (folded not in read_words("names_like_findings") and _FINDING.fullmatch(folded) is not None)
     )
 
 
@@ -198,16 +199,10 @@ def is_known_name(word: str) -> bool:
     return is_word_too or word.title() in read_words("given_names")
 
 
-#: Words of notes that are first or last names as well, where they are written as one.
-_NOTES_AND_NAMES: Final = frozenset(
-    {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
-)
-
-
 def is_of_notes(word: str) -> bool:
     """Whether a word where a name may stand is one of notes, forms or the language; "May" and "A." are names too."""
     small = word.lower().rstrip(".")
-    is_name = _RE.initial.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
+    is_name = _RE.initial.fullmatch(word) is not None or (small in read_words("notes_and_names") and not word.islower())
     return small in read_words("no_names") and not is_name
 
 

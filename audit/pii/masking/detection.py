@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.detectors.numbers_and_dates import ends_of, find_ends
-from clinaudit.audit.pii.detectors.word_lists import is_first_name, is_last_name, is_name_again, is_plain_word
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_first_name,
+    is_last_name,
+    is_name_again,
+    is_plain_word,
+    read_words,
+)
 from clinaudit.audit.pii.masking.not_masked import is_only_a_word
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.tags import Hidden
@@ -289,10 +295,6 @@ _LEAST_LETTERS_OF_NAME: Final = 3
 _LEAST_DIGITS: Final = 5
 #: What is written backwards is looked for too, from this length on.
 _LEAST_BACKWARDS: Final = 7
-#: Words of names that are no name by themselves.
-_PARTICLES: Final = frozenset(
-    {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
-)
 
 
 class FoldedText:
@@ -390,5 +392,5 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     if len(parts) > 1:
         yield "".join(map(fold_value, (parts[-1], *parts[:-1]))), False
     for word in map(fold_value, parts):
-        if len(word) >= _LEAST_LETTERS_OF_NAME and word not in _PARTICLES and word != whole:
+        if len(word) >= _LEAST_LETTERS_OF_NAME and word not in read_words("particles") and word != whole:
             yield word, True

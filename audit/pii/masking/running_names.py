@@ -27,12 +27,6 @@ _PIECE: Final = re.compile(
 )
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
-_DESCRIBED: Final = frozenset(
-    {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
-)
-_MONTHS: Final = frozenset(
-    {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
-)
 #: A letter that is a numeral as well.
 _NUMERALS: Final = frozenset("IVX")
 #: In small letters a further word of a name is none of the language.
@@ -232,7 +226,7 @@ def _is_of_a_score(text: str, end: int, words: Sequence[str]) -> bool:
         return True
     after = _RE.next_word.match(text, end)
     noun = {after[1], after[1].removesuffix("s")} if after else set()
-    described = _DESCRIBED | lists.read_words("named_after") | lists.read_words("described")
+    described = frozenset().union(*map(lists.read_words, ("things_described", "named_after", "described")))
     is_one = _RE.of_a_score.match(text, end) is not None or not noun.isdisjoint(described)
     return is_one or (len(words) > 1 and lists.is_allowed("-".join(words)))
 
@@ -252,7 +246,7 @@ def _is_other(word: str) -> bool:
         or is_clinical(word)
         or lists.is_allowed(word)
         or small in _larger()
-        or small in _MONTHS
+        or small in lists.read_words("months_short")
         or small in lists.read_words("no_names")
     )
 

@@ -6,20 +6,22 @@ note template states; this module reads any text, so that a form which nobody st
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from datetime import date
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.pii.patterns import Patterns
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ORDINALS: Final = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
-    *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"),
-    *("twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth"),
-    *("twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
-)
+#: Words that numbers and names are written with.
+WORDS: Final = {
+    name: tuple(" ".join(lines).split())
+    for name, lines in tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8")).items()
+}
+_ORDINALS: Final = WORDS["ordinals"]
 #: The longer ones first: of two that begin alike the pattern takes the first.
 _SPELLED: Final = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
 _RE: Final = Patterns(__name__, lambda pattern: pattern.replace("${ordinals}", _SPELLED))
