@@ -43,12 +43,6 @@ def test_days_are_counted_on_in_the_order_of_the_text() -> None:
     assert unmask_text("<DATE_1+7d>", unclear.forms) == ("<DATE_1+7d>", 1)
 
 
-def test_ages_over_89_do_not_tell_the_age() -> None:
-    assert masked("a 93-year-old and a 34-year-old", "How old are they?") == (
-        "a <AGE_OVER_89_1>-year-old and a 34-year-old"
-    )
-
-
 def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> None:
     result = mask_prompt("Seen 01/02/2024, that is January 2, 2024, by Ada Lund; 12/31/2023.", None, DETECTOR)
     answer = "<PATIENT_1>: <DATE_1>, <DATE_1>, <DATE_1> (not <DATE_9> or <DATE_1-3d>)"
