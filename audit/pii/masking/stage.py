@@ -197,11 +197,11 @@ def _relevance_of_model(
                     inquiries[place] = ask_what_is_needed(
                         shown.text, shown.query, strategy="with-choice", choices=choices
                     )
-            answers = dict(zip(inquiries, asked.ask(list(inquiries.values())), strict=True))
-            said = [answers[place].found or () if place in answers else () for place in range(len(found))]
+            given = zip(inquiries, asked.ask(list(inquiries.values())), strict=True)
+            kept = {place: answer.found or () for place, answer in given}
             return [
-                [span for span in spans if one.text[span.start : span.end] in kept]
-                for one, spans, kept in zip(found, offered, said, strict=True)
+                [span for span in spans if one.text[span.start : span.end] in kept.get(place, ())]
+                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
             ]
 
         yield needed
