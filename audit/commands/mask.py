@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
+from clinaudit.audit.commands.options import PATH, options_of, take_served, value_option, with_options
 from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.runtime.console import Progress, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
@@ -24,7 +24,7 @@ _WITHHELD = 1
 @click.argument("prompts", type=PATH, metavar="PROMPTS")
 @value_option("--out FILE", "Where the masked prompts go; a new file.", required=True)
 @with_options(options_of(ReadingOptions, "template", "identifier_rules", "processes"))
-@with_options(options_of(MaskOptions, but=[*ServedModelOptions.model_fields]))
+@with_options(options_of(MaskOptions))
 @click.option(
     "--explain", is_flag=True, help="Also print how often each rule or model found each kind of tag, and no text."
 )
@@ -60,8 +60,9 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
     """
     from clinaudit.audit.pii.masking.stage import run_mask
 
+    served = take_served(options)
     given = MaskOptions.of(**options)
-    masked = run_mask(given, progress=Progress(quiet=quiet))
+    masked = run_mask(given, served, progress=Progress(quiet=quiet))
     if masked.failure is not None:
         warn(f"warning: a detector failed ({masked.failure}); please report this line")
     lines = [*_summary(masked, given), *(_explained(masked.found_by) if explain else [])]

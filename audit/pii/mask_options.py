@@ -1,21 +1,18 @@
 """The options of `clinaudit mask`, each declared once, and what follows of them alone."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Self
 
 from annotated_types import MinLen
 from pydantic import ValidationError
 
 from clinaudit.audit.runtime.choices import MaskingPolicy
-from clinaudit.audit.runtime.settings import ServedModelOptions, option
+from clinaudit.audit.runtime.settings import Options, option
 from clinaudit.errors import UsageError
 
-_MAP_NAME: Final = "map.jsonl"
-_QUERY_KEY: Final = "query"
 
-
-class MaskOptions(ServedModelOptions):
-    """The options of `mask`; the served model is the one that is asked what a question needs."""
+class MaskOptions(Options):
+    """The options of `mask`."""
 
     prompts: Path
     out: Path
@@ -69,21 +66,14 @@ class MaskOptions(ServedModelOptions):
             raise UsageError(f"{names} cannot be used so; clinaudit mask --help says what it takes") from None
 
     @property
-    def query_key(self) -> str:
-        """The key that the question of a row is read by."""
-        return self.query_field or _QUERY_KEY
-
-    @property
     def finders(self) -> str:
         """What looks for identifiers, in words."""
         model = "a small language model" if self.name_model is None else f"the language model in {self.name_model.name}"
-        found = ["rules"]
-        found += [] if self.rules_only else [model]
-        found += [] if self.corpus is None else ["the site's own names and numbers"]
-        found += [] if self.identifier_rules is None else ["the site's own rules"]
-        return ", ".join(found)
+        own = {"the site's own names and numbers": self.corpus, "the site's own rules": self.identifier_rules}
+        used = [name for name, path in own.items() if path is not None]
+        return ", ".join(["rules", *([] if self.rules_only else [model]), *used])
 
     @property
     def map_path(self) -> Path:
         """Where the map is."""
-        return self.map or self.out.with_name(f"{self.out.name}.evidence") / _MAP_NAME
+        return self.map or self.out.with_name(f"{self.out.name}.evidence") / "map.jsonl"

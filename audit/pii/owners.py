@@ -63,8 +63,7 @@ def index_values(
 
     A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
     written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
-    names a provider or a practice is no patient's, but for patients of whom it is the own name. Knows nothing of
-    generations, or of what a value that is held means.
+    names a provider or a practice is no patient's, but for patients of whom it is the own name.
     """
     patients = pl.concat(
         pl.DataFrame({"patient_id": corpus.scan_order(split)}, schema={"patient_id": pl.String}).with_columns(
@@ -190,10 +189,7 @@ _PLACES_AT_A_TIME: Final = 1 << 17
 def find_values(
     generations: pl.DataFrame, detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner
 ) -> pl.DataFrame:
-    """Return the places of HIPAA's identifiers in `generations`, with the columns of `FOUND`.
-
-    Takes the columns generation_id and text. A span that holds no value of its kind is left out.
-    """
+    """Return the places of HIPAA's identifiers that hold a value, with the columns of `FOUND`."""
     declared = schema_of("identifiers")
     schema = {column: declared[column] for column in FOUND}
     frames = [pl.DataFrame(schema=schema)]
@@ -355,10 +351,7 @@ def _count_in_pools(holders: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFram
 def _find_echoes(
     told: pl.DataFrame, asked: pl.DataFrame, names: Sequence[PersonName | None], scanner: ValueScanner
 ) -> pl.DataFrame:
-    """Return the values of each generation that its prompt holds, however it is written there.
-
-    `names` are those that the values are, by number.
-    """
+    """Return the values of each generation that its prompt holds, however written; `names` are theirs, by number."""
     numbers = told.group_by("generation_id", maintain_order=True).agg(pl.col("number").unique())
     prompts = numbers.join(asked.select("generation_id", "prompt").drop_nulls(), on="generation_id")
     echoed: list[tuple[str, int, bool]] = []

@@ -14,10 +14,7 @@ from typing import Any
 
 
 class Patterns:
-    """The patterns of a module, as attributes: `_RE = Patterns(__name__)`, then `_RE.token.findall(text)`.
-
-    Each is compiled when it is first asked for.
-    """
+    """The patterns of a module, compiled when asked for: `_RE = Patterns(__name__)`, then `_RE.token.findall(text)`."""
 
     def __init__(self, module: str, expand: Callable[[str], str] = str) -> None:
         """Take a module's `__name__`, and what puts the words of a vocabulary in the place of their names."""

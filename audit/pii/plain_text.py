@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan
@@ -72,10 +72,7 @@ class PlainText:
             yield PlainText(self.text[begin:end], self.starts[begin:end], self.ends[begin:end])
 
     def around(self, edits: Iterable[Edit]) -> "Iterator[PlainText]":
-        """Yield the text with other characters in the place of some stretches, as far as their surroundings go.
-
-        What a reading changes is looked at again, and not the whole text.
-        """
+        """Yield the text with other characters in the place of some stretches, as far as their surroundings go."""
         group: list[Edit] = []
         begin = last = 0
         for edit in edits:
@@ -116,8 +113,7 @@ class PlainText:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """A stretch of the original that is base64 or hexadecimal of a printable text."""
 
     start: int
@@ -131,10 +127,7 @@ def as_given(text: str) -> PlainText:
 
 
 def normalize_text(text: str) -> PlainText:
-    """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
-
-    Line breaks stay; `joins` reads on over them.
-    """
+    """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible or encoded."""
     plain = _read_once(text)
     for _ in range(_MOST_TIMES_ENCODED - 1):
         # What was decoded may be encoded once more: "%254D", "&amp;#45;".
@@ -164,11 +157,7 @@ def _read_once(text: str) -> PlainText:
 
 
 def overlapping_pieces(text: str, *, chars: int, shared: int) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of at most `chars` begin and end, by start; any two neighbours share `shared` or more.
-
-    They are cut at an end of a line, or else at a blank. What takes time with the square of a text's length then takes
-    it with that of a piece's.
-    """
+    """Yield where pieces of at most `chars` begin and end, at lines or blanks; neighbours share `shared` or more."""
     begin = 0
     while len(text) - begin > chars:
         end = _cut_before(text, begin + chars // 2, begin + chars)
@@ -182,10 +171,7 @@ def _cut_before(text: str, least: int, most: int) -> int:
 
 
 def joins(text: str) -> Iterator[Edit]:
-    """Yield the breaks inside numbers and words, and the spaces between single characters, to be left out.
-
-    It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
-    """
+    """Yield the breaks inside numbers and words, to be left out: a second reading, for two values may become one so."""
     return without(_RE.breaks.finditer(text))
 
 
@@ -194,16 +180,8 @@ def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
     return ((*match.span(), ()) for match in places)
 
 
-def read_past_leaders(plain: PlainText) -> PlainText:
-    """Return a text with a colon and a blank in the place of dots or underscores that lead from a label to its value.
-
-    A wide gap without a sign is one blank. The text itself where nothing leads.
-    """
-    return plain.replaced(leaders(plain.text))
-
-
 def leaders(text: str) -> Iterator[Edit]:
-    """Yield what leads over a gap, to be a colon and a blank."""
+    """Yield dots and the like between a label and its value, to be a colon and a blank; a wide gap is a blank."""
     for match in _RE.leaders.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)

@@ -7,11 +7,10 @@ planted, where, and when it counts as found. Knows nothing of owners, or of what
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from importlib.resources import files
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -21,8 +20,9 @@ from clinaudit.audit.pii.values.known_values import DateReader, read_name
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table
+from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.pii_bench import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.reports.schema.pii_bench import HIPAA_IDENTIFIERS
 from clinaudit.templates.shown_text import is_tag
 
 #: Planted of each of HIPAA's identifiers.
@@ -40,8 +40,7 @@ _LETTERS: Final = "ABCDEFGHJKLMNPRSTUVWXYZ"
 _BREAK: Final = re.compile(r"\n|(?<=[.;]) ")
 
 
-@dataclass(frozen=True, slots=True)
-class PlantedText:
+class PlantedText(NamedTuple):
     """A piece of a generation with one identifier planted."""
 
     text: str
@@ -59,11 +58,7 @@ def measure_recall(
     """
     rng = Random(seed)
     names = sorted({name for patient in corpus.patients.values() if can_be_planted(name := patient.name or "")})
-    by_identifier: dict[HipaaIdentifier, list[str]] = {}
-    for category in _FORMS:
-        hipaa = categories()[category].hipaa
-        if hipaa is not None:
-            by_identifier.setdefault(hipaa, []).append(category)
+    by_identifier = grouped(_FORMS, lambda category: categories()[category].hipaa)
     planned = [identifier for identifier in HIPAA_IDENTIFIERS if len(texts) and identifier in by_identifier]
     measured: list[Row] = []
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
@@ -77,10 +72,7 @@ def measure_recall(
 
 
 def can_be_planted(name: str) -> bool:
-    """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone.
-
-    What is planted of any other would be no name, and the recall would not be that of names.
-    """
+    """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone."""
     if is_tag(name) or "," in name:
         return False
     read = read_name(name)

@@ -184,10 +184,7 @@ class DescribedSubjects:
 
 
 def needed_spans(text: str, spans: Iterable[EntitySpan], query: str | None) -> list[EntitySpan]:
-    """Return those of the spans of a text that a question needs, in their order; names never (PII-Bench, 3.2).
-
-    `spans` are all that was found: names among them tell whom the others are about.
-    """
+    """Return those of all spans of a text that a question needs, in their order; names never (PII-Bench, 3.2)."""
     found, needed = list(spans), needed_categories(query)
     wanted = [span for span in found if span.category in needed]
     if query is None or not wanted:

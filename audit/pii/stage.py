@@ -12,13 +12,12 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.generation.estimates import PLACES, Tables, with_place
-from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.owners import find_values, index_values, tell_owners
 from clinaudit.audit.pii.planted import measure_recall
-from clinaudit.audit.pii.taxonomy import Detector, categories
+from clinaudit.audit.pii.taxonomy import Detector, UnionDetector, categories
 from clinaudit.audit.pii.values.known_values import DateReader, ValueScanner
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.runtime.cluster import LocalRunner, ShardRunner
@@ -50,11 +49,9 @@ def find_identifiers(
 ) -> tuple[dict[str, pl.DataFrame], IdentifierFacts]:
     """Return what of HIPAA's identifiers the generations hold, and whose it is: `identifiers` and `planted`.
 
-    The tables have a row a place, in the order of the generations, and a row a kind of planted identifier. With them
-    come the identifiers that were not looked for, and how many rules of the site's own were searched for.
-
-    `seed` is that of the pools and of the planted identifiers. `site_rules`: the site's own, beside those that ship and
-    the names and numbers of the corpus. `runner` (None: one process) changes no result.
+    The tables have a row a place, in the order of the generations, and a row a kind of planted identifier. `seed` is
+    that of the pools and of what is planted. `site_rules` are the site's own, beside those that ship and the names and
+    numbers of the corpus. `runner` (None: one process) changes no result.
     """
     runner = runner or LocalRunner()
     of_hipaa = None if site_rules is None else site_rules.of(hipaa_categories())

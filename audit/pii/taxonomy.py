@@ -1,7 +1,7 @@
 """The taxonomy of identifying text: PII-Bench's 7 types and 55 categories (Table 11), and those of clinical text.
 
-Owns the table of categories and which of HIPAA's identifiers each is, what a detector and a span that it finds are, and
-which span stands where two overlap. Knows nothing of how any category is found.
+Owns the table of categories and which of HIPAA's identifiers each is, what a detector and a span that it finds are,
+which span stands where two overlap, and several detectors as one. Knows nothing of how any category is found.
 """
 
 import tomllib
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
@@ -72,24 +71,29 @@ def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     Of two that overlap the longer stands, then the earlier, then a direct identifier before a quasi-identifier, then
     the first by category and finder. A span that fills only what a longer one left is not cut: it goes whole.
     """
-    found = sorted(set(spans))
-    if all(former.end <= latter.start for former, latter in pairwise(found)):
-        return [span for span in found if span.start < span.end]
     table = categories()
-    ranked = sorted(
-        found,
-        key=lambda span: (
-            span.start - span.end,
-            span.start,
-            not table[span.category].direct,
-            span.category,
-            span.found_by,
-        ),
-    )
+    found = sorted(set(spans))
     kept: list[EntitySpan] = []
-    covered = bytearray(max(span.end for span in ranked))
-    for span in ranked:
+    covered = bytearray(max((span.end for span in found), default=0))
+    # Of equal rank they stay in the order of category and finder.
+    for span in sorted(found, key=lambda one: (one.start - one.end, one.start, not table[one.category].direct)):
         if span.start < span.end and covered.find(1, span.start, span.end) < 0:
             covered[span.start : span.end] = b"\1" * (span.end - span.start)
             kept.append(span)
     return sorted(kept)
+
+
+class UnionDetector:
+    """Finds what any of some detectors does; where one errs, so does this one."""
+
+    def __init__(self, detectors: Iterable[Detector]) -> None:
+        """Join some detectors, those that are to be trusted more first."""
+        self.detectors = tuple(detectors)
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text, apart: the longer one, and of two at one place the earlier detector's."""
+        found: dict[tuple[int, int], EntitySpan] = {}
+        for detector in self.detectors:
+            for span in detector.detect(text):
+                found.setdefault((span.start, span.end), span)
+        return resolve_overlaps(found.values())

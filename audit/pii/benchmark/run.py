@@ -21,7 +21,7 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples, dra
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, Subset
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers, answer_by_detector, answer_by_gold
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.taxonomy import Detector
+from clinaudit.audit.pii.taxonomy import Detector, UnionDetector
 from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run import directory
@@ -177,7 +177,7 @@ def _detector(system: str, request: BenchRequest, progress: Progress) -> Detecto
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
     from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
 
-    return SpacyDetector() if system == "spacy" else PresidioDetector()
+    return UnionDetector([RuleDetector(), SpacyDetector()]) if system == "spacy" else PresidioDetector()
 
 
 def _ask_served(
@@ -194,7 +194,10 @@ def _ask_served(
     # What is missing is reported before hours of asking.
     found = request.embeddings
     similarity = (packaged_embeddings() if found is None else embeddings_of_directory(found)).similarity
-    served = served_model.measured_model(*open_access(options), seed=request.seed, cache=cache)
+    name = "of the system that is measured"
+    served = served_model.asked_model(
+        *open_access(options), kind="pii-bench", name=name, seed=request.seed, cache=cache
+    )
     shown, answers = list[BenchSystem](), list[SampleAnswers]()
     for strategy in request.strategies:
         system = BenchSystem(

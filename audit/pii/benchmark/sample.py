@@ -140,10 +140,7 @@ def less(texts: Iterable[str], needed: Sequence[str]) -> list[str]:
 
 
 def occurrences(text: str, within: str, *, ignore_case: bool = False, in_numbers: bool = True) -> list[tuple[int, int]]:
-    """Return where a text stands in another at token boundaries: "25" does not stand in "1925".
-
-    With `in_numbers` false it does not stand inside a longer number either: "250" in "1,250" or "250.75".
-    """
+    """Return where a text stands in another as a token; without `in_numbers`, "250" does not stand in "1,250"."""
     return [match.span() for match in _occurrence(text, ignore_case, in_numbers).finditer(within)] if text else []
 
 
@@ -158,11 +155,7 @@ def _occurrence(text: str, ignore_case: bool, in_numbers: bool) -> re.Pattern[st
 
 
 def find_occurrences(entities: Iterable[str], text: str) -> list[tuple[tuple[int, int], str]]:
-    """Return where entities stand in a text, by place, none of them overlapping another.
-
-    **[choice]** The longest entity takes its places first; of two equally long ones the alphabetically first. None
-    stands inside a longer number.
-    """
+    """Return where entities stand in a text, apart, by place; the longest takes its places first **[choice]**."""
     found: list[tuple[tuple[int, int], str]] = []
     taken = bytearray(len(text))
     for entity in sorted(set(entities), key=lambda entity: (-len(entity), entity)):
@@ -251,10 +244,7 @@ def describe_faults(error: ValidationError) -> Iterator[tuple[str, str]]:
 
 
 def place_problems(marked: Sequence[tuple[int, int, str, str]], chars: int) -> list[str]:
-    """Return what is wrong with places of a text of so many characters, each with its category and subject.
-
-    What two subjects share, such as an employer, is marked of each, at one place and in one category.
-    """
+    """Return what is wrong with (start, end, category, subject) of a text; two subjects may share a place."""
     kinds = {(start, end, category) for start, end, category, _ in marked}
     places = sorted({(start, end) for start, end, _ in kinds})
     is_apart = all(first[1] <= second[0] for first, second in pairwise(places))
@@ -331,8 +321,8 @@ def _question_problems(sample: Sample) -> Iterator[str]:
 def iter_samples(path: Path, *, check: Callable[[Sample], list[str]] = check_sample) -> Iterator[Sample]:
     """Yield the samples of a JSON Lines file (`.jsonl`, also `.gz` or `.zst`) one at a time, in its order.
 
-    `check` says what is wrong with one, without content. At the end raises `BadInputError` with all problems: rows that
-    are no sample, an id that stood above, what `check` says, and keys that would be dropped.
+    At the end raises `BadInputError` with all problems: rows that are no sample, an id that stood above, what `check`
+    says of one, and keys that would be dropped.
     """
     first_rows: dict[str, int] = {}
 
@@ -351,10 +341,9 @@ PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)
 
 
 def iter_predictions(path: Path, *, samples: Collection[str], header: Header) -> Iterator[Prediction]:
-    """Yield the predictions of a file, in file order, one a system and sample.
+    """Yield the predictions of a file, in file order, one a system and sample; `header` meets the fields not read.
 
-    `header`, of `PREDICTION_FIELDS`, says at the end how many other fields were not read. At its end raises
-    `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
+    At the end raises `BadInputError` with all problems: rows that are no prediction, ids that are not in `samples`, and
     second rows of one system and sample, since which of them is meant cannot be known.
     """
     first_rows: dict[tuple[str, str], int] = {}

@@ -122,11 +122,7 @@ def average_over_subjects(
     matching: Sequence[tuple[int, int]],
     score_pair: Callable[[AbstractSet[TypedText], AbstractSet[TypedText]], Scores],
 ) -> Scores:
-    """Return a sample's scores over matched subjects (Eqs. 8 to 10); whoever is unmatched adds 0.
-
-    The sums are divided by the number of predicted subjects, of gold subjects, and by the larger of the two: F1 is no
-    harmonic mean of the other two.
-    """
+    """Return a sample's scores over matched subjects, by predicted, by gold, by the larger number (Eqs. 8 to 10)."""
     if not predicted or not gold:
         return _NOTHING_RIGHT if predicted or gold else _ALL_RIGHT
     scores = [score_pair(predicted[p], gold[g]) for p, g in matching]
@@ -156,10 +152,7 @@ def rouge_l(predicted: str, gold: str, *, by_character: bool) -> float:
 
 
 def typed_similarity(predicted: TypedText, gold: TypedText) -> float:
-    """Return the Rouge-L of two entities of one type, 0 where their types differ **[choice]**.
-
-    In the paper's Table 6 the fuzzy score lies below the entity-only one: it cannot be blind to types.
-    """
+    """Return the Rouge-L of two entities, 0 of two types **[choice]**: in Table 6 it lies below the entity-only F1."""
     is_alike = predicted.type == gold.type
     return rouge_l(predicted.text, gold.text, by_character=gold.type in _CHARACTER_TYPES) if is_alike else 0.0
 
@@ -167,11 +160,7 @@ def typed_similarity(predicted: TypedText, gold: TypedText) -> float:
 def score_overlap(
     predicted: AbstractSet[Item], gold: AbstractSet[Item], similarity: Callable[[Item, Item], float]
 ) -> Scores:
-    """Return the mean of each predicted item's best similarity, of each gold item's, and their harmonic mean.
-
-    Eqs. 14 to 16. `similarity` is of a predicted and a gold item, and 1 for equal ones. Both sets empty: 1; one of
-    them: 0 **[choice]**.
-    """
+    """Return the mean best similarity of predicted and of gold items, and their harmonic mean (Eqs. 14 to 16)."""
     if not predicted or not gold:
         return score_sets(predicted, gold)
     # Most items are found as they are, and then no pair is compared.
@@ -315,10 +304,7 @@ def score_predictions(
 
 
 def mean_over_samples(sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int) -> Estimate:
-    """Return `sum(sums) / sum(counts)`: a sample's sum is of `counts` values in [0, 1], which may be none.
-
-    `n` counts the samples that have any; without one the value is null.
-    """
+    """Return `sum(sums) / sum(counts)` of values in [0, 1], and as `n` the samples that have any; null without one."""
     sums, counts = sums[counts > 0], counts[counts > 0]
     if not counts.size:
         return Estimate(value=None, n=0, reason="no sample has it")
@@ -341,10 +327,7 @@ Utilities = Mapping[tuple[str, str], Sequence[float]]
 
 
 def figures_of(items: pl.DataFrame, *, seed: int, utilities: Utilities | None = None) -> list[BenchFigure]:
-    """Return the figures: of all samples of a domain, and of each subset where there are several; U and B of the masks.
-
-    `utilities`: what a model's answers were worth; None: no model was asked.
-    """
+    """Return the figures of all samples, of each subset of several, and U and B; no `utilities`: no model was asked."""
     several = items.filter(pl.col("group").n_unique().over("grouping", "domain") > 1, grouping="subset")
     whole = items.filter(grouping="subset").with_columns(group=pl.lit("all"))
     by = ("system", "task", "domain", "grouping", "group", "metric")
@@ -376,10 +359,7 @@ def scores_by_sample(items: pl.DataFrame) -> list[schema.SampleScores]:
 
 
 def privacy_score(entities: Collection[str], original: str, masked: str) -> float | None:
-    """Return P, 1 less the share of the entities' occurrences that are left (Eq. 17); None where none stood.
-
-    It is negative where a masked text names an entity more often than the original. Texts are compared after NFKC.
-    """
+    """Return P, 1 less the share of occurrences left (Eq. 17), negative where more are; None where none stood."""
     texts = {comparable_text(entity) for entity in entities}
     stood, left = (len(find_occurrences(texts, comparable_text(text))) for text in (original, masked))
     return 1 - left / stood if stood else None
@@ -390,10 +370,7 @@ _TAG: Final = "<…>"
 
 
 def _privacy_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -> Iterator[_ItemRow]:
-    """Yield P of each sample, masked by the gold answer (`GOLD_MASKS`) and by each system, by strategy.
-
-    Where an answer could not be read nothing is masked: that is what a filter would let through that went on.
-    """
+    """Yield P of each sample by gold masks and by each system's; an answer that could not be read masks nothing."""
     answers = grouped(predictions, lambda one: one.sample)
     for sample in samples:
         texts = list(dict.fromkeys(entity.text for entity in sample.entities()))
@@ -464,10 +441,7 @@ def _found_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -
 
 
 def describe_samples(samples: Iterable[Sample]) -> Iterator[schema.BenchStatistics]:
-    """Yield the statistics of each subset, and of a domain where it has several, in the order of the paper's tables.
-
-    An entity counts once a subject.
-    """
+    """Yield the statistics of each subset, and of a domain that has several; an entity counts once a subject."""
     rows: list[dict[str, Any]] = []
     for sample in samples:
         kinds = Counter(kind for of in sample.subjects for _, kind in {(one.text, one.type) for one in of.entities})

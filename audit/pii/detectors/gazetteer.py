@@ -7,7 +7,7 @@ them. Near-complete for patients who are known, and blind to everybody else. Kno
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from clinaudit.audit.pii.detectors.rules import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
@@ -36,8 +36,6 @@ _MOST_NOTES_COUNTED: Final = 20_000
 _FEWEST_ID_CHARS: Final = 4
 #: Text of notes that a process reads at a time, in characters, and what the last patient has more.
 _SHARD_CHARS: Final = 1 << 20
-#: Words before a first or last name that make it one, common or not.
-_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
 #: For a filter, words before a name with a capital.
 _CUES: Final = regex(
     r"(?:${kin}|${close}|re|cc|attn|regarding|contact|client|named?|is|saw|seen?|with|by|of|for|from|told|asked|called|and|rn)"
@@ -58,10 +56,7 @@ class Gazetteer:
         widely: bool = False,
         runner: ShardRunner = ALL_CORES,
     ) -> None:
-        """Read every patient of a corpus under a note template.
-
-        `widely`: a word of a name counts beside any cue, and a whole one with another word in it: what a filter wants.
-        """
+        """Read every patient; `widely`, for a filter: a word of a name counts beside any cue."""
         self._widely = widely
         self._terms: dict[str, str] = {}
         #: First and last names that count alone, where the text writes them as names.
@@ -78,19 +73,19 @@ class Gazetteer:
         shards = batches(read, lambda one: sum(len(visit.text) for visit in one[1]), _SHARD_CHARS)
         with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
             found = chain.from_iterable(runner.map(read_site_shard, profile, shards))
-            for patient, own in zip(patients, found, strict=True):
+            for patient, (names, clinicians, births, practices) in zip(patients, found, strict=True):
                 for patient_id in (patient.patient_id, *patient.other_ids):
                     if len(patient_id) >= _FEWEST_ID_CHARS:
                         self._add(fold_words(patient_id), "mrn")
-                for practice in own.practices:
+                for practice in practices:
                     if " " in practice:
                         self._add(practice, "clinic")
-                self._births |= own.births
-                people |= dict.fromkeys(own.names, "patient_name")
-                bearers["patient_name"].update(set(chain.from_iterable(own.names)))
-                for parts in own.clinicians:
+                self._births |= births
+                people |= dict.fromkeys(names, "patient_name")
+                for parts in clinicians:
                     people.setdefault(parts, "clinician_name")
-                bearers["clinician_name"].update(set(chain.from_iterable(own.clinicians)))
+                bearers["patient_name"].update(set(chain.from_iterable(names)))
+                bearers["clinician_name"].update(set(chain.from_iterable(clinicians)))
                 advance(1)
         holders = _holders(corpus, {word for parts in people for word in parts})
         for parts, category in people.items():
@@ -132,7 +127,8 @@ class Gazetteer:
                 )
                 before = texts[place - 1] if place else ""
                 if alone or (
-                    word in self._after_title and (before in _TITLES or self._is_cued(text, word, before, (start, end)))
+                    word in self._after_title
+                    and (before in read_words("titles_of_anybody") or self._is_cued(text, word, before, (start, end)))
                 ):
                     yield EntitySpan(start, end, self._after_title[word], self.name)
             if self._widely and place + 2 < len(texts) and text[words.start(place + 1)].isupper():
@@ -160,23 +156,17 @@ class Gazetteer:
             self._longest[first] = max(self._longest.get(first, 0), len(words))
 
 
-class _Identifying(NamedTuple):
-    """What the tables and the note template say of a patient, and of who saw the patient."""
-
-    #: In their parts.
-    names: set[tuple[str, ...]]
-    clinicians: set[tuple[str, ...]]
-    #: ISO 8601.
-    births: set[str]
-    #: Folded.
-    practices: set[str]
+#: The parts of names.
+_Names = set[tuple[str, ...]]
 
 
-def read_site_shard(profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]) -> list[_Identifying]:
-    """Return what identifies some patients, wherever that is done."""
+def read_site_shard(
+    profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]
+) -> list[tuple[_Names, _Names, set[str], set[str]]]:
+    """Return of each patient the names, the clinicians, birth dates in ISO 8601, and folded practices."""
     reader = IdentityReader(profile)
     return [
-        _Identifying(
+        (
             _names(name for one in own for name in one.names),
             _names(name for one in own for name in one.providers),
             {day.isoformat() for one in own for day in one.birth_dates},
@@ -186,7 +176,7 @@ def read_site_shard(profile: NoteProfile, shard: list[tuple[Patient, list[Visit]
     ]
 
 
-def _names(written: Iterable[str]) -> set[tuple[str, ...]]:
+def _names(written: Iterable[str]) -> _Names:
     """Return the parts of what can be a person's name: two words at least, and no figure among them."""
     names = (name_parts(name) for name in written if not is_tag(name))
     return {parts for parts in names if len(parts) > 1 and not any(character.isdigit() for character in "".join(parts))}
@@ -196,19 +186,11 @@ def _forms(parts: tuple[str, ...]) -> set[str]:
     """Return the ways of writing a full name: with and without what stands between, last name first, first initial."""
     first, last, between = parts[0], parts[-1], parts[1:-1]
     initials = tuple(word[0] for word in between)
-    orders = {
-        parts,
-        (first, last),
-        (first, *initials, last),
-        (last, first),
-        (last, first, *between),
-        (last, first, *initials),
-    }
+    given = {(first,), (first, *between), (first, *initials)}
     if len(last) >= _FEWEST_LETTERS_ALONE:
-        orders |= {(first[0], last), (first[0], *initials, last), (last, first[0]), (last, first[0], *initials)}
+        given |= {(first[0],), (first[0], *initials)}
     # A last name of two words may stand first.
-    if between:
-        orders.add((*parts[1:], first))
+    orders = {(*parts[1:], first), *((*one, last) for one in given), *((last, *one) for one in given)}
     return {" ".join(order) for order in orders}
 
 

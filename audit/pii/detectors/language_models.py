@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
-from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
@@ -30,11 +29,7 @@ _THRESHOLD: Final = 0.4
 
 
 class PresidioDetector:
-    """Finds what presidio's recognizers find; raises `BadInputError` where the model is not installed.
-
-    It is presidio-analyzer as its authors ship it over spaCy's small English model, with nothing of ours: for
-    comparison. Domains are read by the list of suffixes that tldextract ships.
-    """
+    """Finds what presidio ships to find, for comparison; raises `BadInputError` where its model is not installed."""
 
     name = "presidio"
 
@@ -80,32 +75,21 @@ _IS_OF_NOTES: Final = lists.says("term|no_names")
 
 
 class SpacyDetector:
-    """Finds what the rules find and what the model names; raises BadInputError where the model is not installed.
+    """Finds names, places, organizations and dates by spaCy's model; raises `BadInputError` where it is not installed.
 
-    Names, places, organizations and dates are the model's. It was trained on news: what it calls a person and the list
-    of allowed terms does not is a name here.
+    It was trained on news: what it calls a person and the list of allowed terms does not is a name here.
     """
-
-    name = "rules + spaCy"
 
     def __init__(self, *, otherwise: str = "choose another system") -> None:
         """`otherwise` says what else can be done where the model is not installed."""
-        self._rules = RuleDetector()
         self._model = _load_model(otherwise)
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        by_rule = self._rules.detect(text)
-        taken = {(span.start, span.end) for span in by_rule}
-        by_model = [span for span in self.entities(text) if (span.start, span.end) not in taken]
-        return resolve_overlaps([*by_rule, *by_model])
-
-    def entities(self, text: str) -> list[EntitySpan]:
         """Return what the model names and no list knows better, in the order of the text."""
         named = ((begin, entity) for begin, piece in pieces_of(text) for entity in self._model(piece).ents)
         return _named_in(text, named)
 
-    def entities_of(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
+    def detect_each(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
         """Return the same of each of many short texts, which takes less time than one by one."""
         documents = self._model.pipe(sentences, batch_size=64)
         return [
@@ -156,10 +140,7 @@ def _is_name(text: str) -> bool:
 
 
 def _is_proper(text: str) -> bool:
-    """Whether a place, a firm or a nation can be written so: with a capital, and more than labels and words of notes.
-
-    The model takes "MRN" for a firm.
-    """
+    """Whether a place, a firm or a nation can be written so: with a capital, and not of labels alone, such as MRN."""
     if not any(map(str.isupper, text)):
         return False
     parts = [[token] if lists.is_allowed(token) else _RE.letters.findall(token) for token in text.split()]
@@ -173,11 +154,7 @@ def _load_model(otherwise: str) -> "Language":
 
 
 class NameModel:
-    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used.
-
-    It is a Hugging Face model that labels tokens, such as de-identifiers made by i2b2 sets. It was made to find
-    identifiers, so its word counts.
-    """
+    """Finds what the token classifier in a directory labels; raises `BadInputError` for one that cannot be used."""
 
     def __init__(self, directory: Path) -> None:
         self._model = TokenLabels(directory)
@@ -196,10 +173,7 @@ class NameModel:
         return [EntitySpan(*span, self.name) for span in found if span[2] != "none"]
 
     def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield stretches of one label: tokens of one word, and of words with blanks at most between them.
-
-        A word has the label of its first token that has one. Of heads without prefixes neighbours are one.
-        """
+        """Yield stretches of one label: tokens of a word, which has the first one's, and of words beside each other."""
         start, end, label, word = 0, 0, "O", 0
         for begin, stop, written in self._model.label(text):
             prefix = _RE.prefix.match(written)

@@ -94,10 +94,7 @@ _LONGEST_FIELD_CHARS: Final = 60
 
 
 def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
-    """Yield ages and sexes of a text's banners ("LUND, ADA | F | 58"); `spans` are what else was found, by start.
-
-    What is masked in the story is masked above it too. The `spans` may overlap.
-    """
+    """Yield ages and sexes of a text's banners ("LUND, ADA | F | 58"); `spans` are what else was found, by start."""
     for match in _RE.labelled.finditer(text):
         yield from _spans(match, 0)
     ages = {int(found[0]) for one in spans if one.category == "age" and (found := _RE.figures.match(text, one.start))}
@@ -198,11 +195,7 @@ def _is_after_test(match: "re.Match[str]") -> bool:
 
 
 def is_no_score(match: "re.Match[str]") -> bool:
-    """Whether a day is no score by the words beside it, no dose, and not "secondary to".
-
-    Scores and grades look the same as days ("strength 4/5", "pain 3/10"): beside their own words, out of what these are
-    given in, they are none.
-    """
+    """Whether a day is no score by what is beside it ("strength 4/5"), no dose, and not "secondary to"."""
     text, (start, end) = match.string, (match.start("first"), match.end("second"))
     begin = max(0, start - _BEFORE_SCORE_CHARS)
     if _RE.no_day.match(text, start) or _RE.up_to_no_day.search(text, begin, end):

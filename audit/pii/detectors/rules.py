@@ -14,15 +14,17 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.detectors.word_lists import read_words, says
-from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
+from clinaudit.audit.pii.plain_text import as_given, leaders
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories, resolve_overlaps
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, STATES, STREET_SUFFIXES
+from clinaudit.templates.text_file import SAID, Listed, TomlTable, Word
 
 #: `certain`: precise enough for what a model emits; `suspected`: rather masked too much, in what is sent out.
 Level = Literal["certain", "suspected"]
@@ -41,35 +43,34 @@ _BETWEEN_DIGITS: Final = re.compile(r"[\s.-]")
 _WORD: Final = re.compile(r"[^\s,^]+")
 
 _Match = re.Match[str]
-_Pattern = str | list[str]
+#: A regular expression; a long one is a list of its parts.
+_Pattern = Annotated[str, BeforeValidator(lambda given: "".join(map(str, given)) if isinstance(given, list) else given)]
 #: A match of a rule's pattern, and that rule -> the spans that it is: start, end and category.
 Places = Iterable[tuple[int, int, str]]
 
 
-class RuleRow(BaseModel):
+def _known(kind: str) -> str:
+    if kind not in categories():
+        # Only ids of the taxonomy are repeated: in a broken file anything may stand there.
+        near = get_close_matches(kind, categories(), n=3)
+        said = "the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else "")
+        raise PydanticCustomError(SAID, "{said}", {"said": said})
+    return kind
+
+
+class RuleRow(TomlTable):
     """One row of rules, as it is written."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     #: A category of the taxonomy.
-    kind: str
-    #: A regular expression; the identifier is the group `value` where it has one. Long ones are lists.
+    kind: Annotated[str, AfterValidator(_known)]
+    #: The identifier is its group `value`, where it has one.
     pattern: _Pattern
     #: Whether capital and small letters are the same.
     any_case: bool = False
     #: Words of which one must stand shortly before.
-    cues: list[str] = []
+    cues: Listed[Word] = ()
     #: A module of python-stdnum whose check digits must be right ("luhn", "us.rtn").
     check_digit: str | None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _is_known(cls, kind: str) -> str:
-        if kind not in categories():
-            # Only ids of the taxonomy are repeated: in a broken file anything may stand there.
-            near = get_close_matches(kind, categories(), n=3)
-            raise ValueError("the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else ""))
-        return kind
 
     @property
     def checks(self) -> Iterator[Callable[[_Match], bool]]:
@@ -91,10 +92,10 @@ class TableRow(RuleRow):
     not_before: _Pattern = ""
     not_after: _Pattern = ""
     #: How many figures it has, at least and at most.
-    digits: list[int] = []
+    digits: Listed[int] = ()
     #: What words must be (`word_lists.says`), by a group of the pattern: each of its words. `all` and `first`: of what
     #: is found. `rest`: a name ends before the first further word that is none.
-    words: dict[str, str] = {}
+    words: dict[str, str] = Field(default_factory=dict)
     #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
     fewest_words: int = 1
     is_sure: bool = False
@@ -111,11 +112,11 @@ class TableRow(RuleRow):
             least, *most = self.digits
             yield lambda match: least <= digits_of(found_in(match)) <= (most[0] if most else len(match[0]))
         if self.not_after:
-            behind = words("".join(self.not_after))
+            behind = words(self.not_after)
             yield lambda match: behind.match(match.string, span_in(match)[1]) is None
         for pattern, must in ((self.before, True), (self.not_before, False)):
             if pattern:
-                yield _is_after("".join(pattern), must=must)
+                yield _is_after(pattern, must=must)
         for group, asked in self.words.items():
             if group != "rest":
                 yield _has_words(group, says(expand(asked)))
@@ -158,7 +159,6 @@ class RuleGroup:
     """Rules that are one matter: what one of them finds may say more of what another does."""
 
     name: str
-    level: Level
     rules: tuple[Rule, ...]
     #: (text, what the rules found, by rule and place) -> what the group finds.
     then: Callable[[str, list[EntitySpan]], Iterable[EntitySpan]] | None
@@ -306,23 +306,16 @@ def _read_group(row: Mapping[str, Any]) -> RuleGroup:
         kinds = {rule.kind for rule in rules}
         other = next(other for file in _FILES for other in _document(file)["group"] if other["name"] == row["also"])
         rules += [rule for rule in _read_group(other).rules if rule.kind in kinds]
-    return RuleGroup(row["name"], row["level"], tuple(rules), _function(row["then"]) if "then" in row else None)
+    return RuleGroup(row["name"], tuple(rules), _function(row["then"]) if "then" in row else None)
 
 
 def _read_rule(written: Mapping[str, Any], *, found_by: str) -> Rule:
     """Return a row of the table, ready to be searched for; raises `re.error` and KeyError for what is none."""
     row = TableRow.model_validate(written)
-    compiled = (words if row.any_case else regex)("".join(row.pattern))
-    return Rule(
-        row.kind,
-        found_by,
-        compiled,
-        tuple(row.checks),
-        read_group if row.read is None else _function(row.read),
-        says(expand(row.words["rest"])) if "rest" in row.words else None,
-        row.fewest_words,
-        row.is_sure,
-    )
+    compiled = (words if row.any_case else regex)(row.pattern)
+    read = read_group if row.read is None else _function(row.read)
+    goes_on = says(expand(row.words["rest"])) if "rest" in row.words else None
+    return Rule(row.kind, found_by, compiled, tuple(row.checks), read, goes_on, row.fewest_words, row.is_sure)
 
 
 def _function(name: str) -> Any:
@@ -341,14 +334,15 @@ class RuleDetector:
     def __init__(self, kinds: Iterable[str] | None = None) -> None:
         """Look for some categories of the taxonomy alone, or for all."""
         self.kinds = frozenset(categories() if kinds is None else kinds)
-        self._rows = _certain_rows(self.kinds)
+        groups = rule_groups("certain")
+        self._rows = _rows_of(tuple(group for group in groups if not group.categories.isdisjoint(self.kinds)))
 
     def __reduce__(self) -> tuple[type["RuleDetector"], tuple[frozenset[str]]]:
         return RuleDetector, (self.kinds,)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        plain = read_past_leaders(as_given(text))
+        plain = as_given(text).replaced(leaders(text))
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
         spans = resolve_overlaps(map(plain.original_span, self._rows.find(plain.text)))
         return [span for span in spans if span.category in self.kinds]
@@ -363,7 +357,8 @@ class SuspectedDetector:
 
     def __init__(self, *, of_names: bool = False) -> None:
         self.name = _NAMES_ALONE if of_names else "strict rules"
-        self._rows = _suspected_rows(of_names=of_names)
+        groups = rule_groups("suspected")
+        self._rows = _rows_of(tuple(group for group in groups if (group.name == _NAMES_ALONE) is of_names))
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; they may overlap."""
@@ -396,10 +391,5 @@ class RuleRows:
 
 
 @cache
-def _certain_rows(kinds: frozenset[str]) -> RuleRows:
-    return RuleRows([group for group in rule_groups("certain") if not group.categories.isdisjoint(kinds)])
-
-
-@cache
-def _suspected_rows(*, of_names: bool) -> RuleRows:
-    return RuleRows([group for group in rule_groups("suspected") if (group.name == _NAMES_ALONE) is of_names])
+def _rows_of(groups: tuple[RuleGroup, ...]) -> RuleRows:
+    return RuleRows(groups)

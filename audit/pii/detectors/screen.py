@@ -5,13 +5,15 @@ what is left without these, which matches at least wherever the pattern itself d
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
-#: How much of a text is looked at together, and how far beyond its end a match that begins in it may reach.
-_CHUNK_CHARS: Final = 800
-_BEYOND_CHARS: Final = 200
+from clinaudit.audit.pii.plain_text import overlapping_pieces
+
+#: How much of a text is looked at together, and how much of it two neighbours share at least.
+_PIECE_CHARS: Final = 1_000
+_SHARED_CHARS: Final = 200
 #: A repeat of a group, and of a single character, that is counted further is any number: fewer states of the automaton,
 #: for a pattern that matches more. How long a number is says most of it.
 _MOST_COUNTED: Final = 3
@@ -36,18 +38,17 @@ class Screen:
         # RE2 is shown a byte for a character: one for all beyond ASCII.
         data = _BEYOND_ASCII.sub(_OTHER, text).encode("latin-1")
         found: dict[int, list[tuple[int, int]]] = {}
-        for begin, end in _chunks(text):
-            last = min(end + _BEYOND_CHARS, len(text))
+        for begin, end in overlapping_pieces(text, chars=_PIECE_CHARS, shared=_SHARED_CHARS):
             for numbers, automaton in self._automata:
                 # The first pattern of each matches everywhere: where not even that is said, it gave up, and every other
                 # is tried.
-                matched = automaton.Match(data[begin:last])
+                matched = automaton.Match(data[begin:end])
                 for number in numbers if matched is None else [numbers[place - 1] for place in matched if place]:
                     own = found.setdefault(number, [])
                     if own and own[-1][1] >= begin:
-                        own[-1] = (own[-1][0], last)
+                        own[-1] = (own[-1][0], end)
                     else:
-                        own.append((begin, last))
+                        own.append((begin, end))
         return found
 
     @cached_property
@@ -71,30 +72,16 @@ def _automaton(patterns: Sequence[re.Pattern[str]]) -> Any:
     return automaton
 
 
-def _chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where stretches of a text begin and end, at ends of lines or else at blanks."""
-    begin = 0
-    while len(text) - begin > _CHUNK_CHARS + _BEYOND_CHARS:
-        most = begin + _CHUNK_CHARS
-        end = next((cut + 1 for mark in "\n " if (cut := text.rfind(mark, begin + 1, most)) >= 0), most)
-        yield begin, end
-        begin = end
-    if text:
-        yield begin, len(text)
-
-
-_SET: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]"
 #: The parts of a pattern. No rule asks whether a group matched, or ends a text ("\Z").
 _PART: Final = re.compile(
-    rf"(?P<look>\(\?<?[=!])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<open>\((?:\?(?:P<\w+>|>|[a-zA-Z-]*:))?)|(?P<close>\))"
-    rf"|(?P<repeat>(?:[*+?]|\{{\d*(?:,\d*)?\}})[?+]?)|(?P<set>{_SET})|(?P<edge>\\[bBZ]|[\^$])"
+    r"(?P<look>\(\?<?[=!])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<open>\((?:\?(?:P<\w+>|>|[a-zA-Z-]*:))?)|(?P<close>\))"
+    r"|(?P<repeat>(?:[*+?]|\{\d*(?:,\d*)?\})[?+]?)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<edge>\\[bBZ]|[\^$])"
     r"|(?P<one>\\u[0-9a-f]{4}|\\.|.)",
     re.DOTALL,
 )
-#: A pattern that begins `(?<!x)` or `y(?<!x.)`, x being of one character.
-_BEGINS: Final = re.compile(
-    rf"\A(?P<before>(?:\(\?(?:P<\w+>|[a-z-]+:))*)(?P<first>{_SET})?"
-    r"\(\?<!(?:(?P<kind>\\\w)|\[(?P<no>\^?)(?P<of>(?:\\.|[^\]\\])*)\])(?(first)\.)\)"
+#: A pattern that begins `(?<!x)`, x being of one character: that is matched, since most words begin after a blank.
+_NOT_BEFORE: Final = re.compile(
+    r"\A(?P<opens>(?:\(\?(?:P<\w+>|[a-z-]+:))*)\(\?<!(?:(?P<kind>\\\w)|\[(?P<no>\^?)(?P<of>(?:\\.|[^\]\\])*)\])\)"
 )
 _BEYOND_IN_SET: Final = re.compile(r"(?:\\u[0-9a-f]{4}|[^\x00-\x7f])(?:-(?:\\u[0-9a-f]{4}|[^\x00-\x7f]))?")
 
@@ -102,49 +89,32 @@ _BEYOND_IN_SET: Final = re.compile(r"(?:\\u[0-9a-f]{4}|[^\x00-\x7f])(?:-(?:\\u[0
 def relaxed(pattern: re.Pattern[str]) -> str:
     """Return a pattern of RE2 that matches in every text in which a pattern does, and in few others.
 
-    The text is shown to it with one character in the place of all beyond ASCII. `(?<!\\w)MRN(?=:)(?! no)` becomes
-    `(?:\\A|[^\\w])MRN(?::)`: what must not stand before it, and what must stand behind it, is part of it.
+    The text is shown to it with one character in the place of all beyond ASCII. `(?<!\\w)MRN:(?! no)` becomes
+    `(?:\\A|[^\\w])MRN:`.
     """
-    written = _BEGINS.sub(_with_what_stands_before, pattern.pattern)
+
+    def begin(not_before: "re.Match[str]") -> str:
+        negated = "" if not_before["no"] else "^"
+        return rf"{not_before['opens']}(?:\A|[{negated}{not_before['kind'] or not_before['of']}])"
+
     found: list[str] = []
-    #: Where each group that is open begins, if it is what must follow; how many are left out.
-    opened: list[int | None] = []
+    #: How many groups are open that are left out.
     left_out = 0
-    #: What must follow, as far as nothing else does: RE2 cannot look ahead, but an end may be part of the match.
-    ahead: slice | None = None
     before = ""
-    for part in _PART.finditer(written):
+    for part in _PART.finditer(_NOT_BEFORE.sub(begin, pattern.pattern)):
         kind, given = part.lastgroup or "", part[0]
-        if left_out:
+        if left_out or kind == "look":
             left_out += (kind in ("look", "open")) - (kind == "close")
-        elif kind == "look":
-            if given != "(?=" or ahead is not None:
-                left_out = 1
-                continue
-            opened.append(len(found))
-            found.append("(?:")
-        elif kind == "close":
-            found.append(given)
-            if (begin := opened.pop()) is not None:
-                ahead = slice(begin, len(found))
         else:
-            if ahead is not None:
-                del found[ahead]
-                ahead = None
-            if kind == "open":
-                opened.append(None)
             found.append(_relaxed_part(kind, given, of_one=before in ("set", "one")))
         before = kind
     return f"(?i:{''.join(found)})" if pattern.flags & re.IGNORECASE else "".join(found)
 
 
-def _with_what_stands_before(begin: "re.Match[str]") -> str:
-    negated = "" if begin["no"] else "^"
-    return rf"{begin['before']}(?:\A|[{negated}{begin['kind'] or begin['of']}]){begin['first'] or ''}"
-
-
 def _relaxed_part(kind: str, given: str, *, of_one: bool) -> str:
     """Return what matches a part of a pattern at least; `of_one`: a single character stands before it."""
+    if kind == "close":
+        return given
     if kind == "back":
         return ".*"
     if kind == "edge":

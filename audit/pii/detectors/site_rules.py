@@ -5,25 +5,22 @@ Owns their file, and what a row of it may hold. Patterns are RE2's: no text make
 
 import hashlib
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import ValidationError, field_validator
+from annotated_types import MinLen
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.detectors.rules import Rule, RuleRow, read_group
 from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
 from clinaudit.errors import BadInputError
-from clinaudit.templates.text_file import parse_toml, read_text_file
+from clinaudit.templates.text_file import SAID, Listed, TomlTable, parse_toml, read_table, read_text_file
 
-#: By pydantic's name of a fault, as far as its own words are none for a reader of the file.
-_FAULTS: Final = {
-    "missing": "is missing",
-    "extra_forbidden": f"is none of a rule's: {', '.join(RuleRow.model_fields)}",
-    "model_type": "is not a table",
-    "model_attributes_type": "is not a table",
-}
+_MOST_CHARS: Final = 2_000
 
 
 class SiteRow(RuleRow):
@@ -31,21 +28,14 @@ class SiteRow(RuleRow):
 
     @field_validator("pattern")
     @classmethod
-    def _is_of_re2(cls, pattern: str | list[str]) -> str | list[str]:
-        compiled = _compile("".join(pattern), any_case=False)
+    def _is_of_re2(cls, pattern: str) -> str:
+        compiled = _compile(pattern, any_case=False)
         # A word's edge is matched by no characters within a text alone.
         if any(match.end() == match.start() for text in ("", "a 1") for match in compiled.finditer(text)):
-            raise ValueError("the pattern matches a text of no characters")
+            raise PydanticCustomError(SAID, "the pattern matches a text of no characters")
         if compiled.groupindex.keys() - {"value"}:
-            raise ValueError("a named group is value, or none is named")
+            raise PydanticCustomError(SAID, "a named group is value, or none is named")
         return pattern
-
-    @field_validator("cues")
-    @classmethod
-    def _are_words(cls, cues: list[str]) -> list[str]:
-        if not all(cue.strip() for cue in cues):
-            raise ValueError("a cue is empty")
-        return cues
 
     @field_validator("check_digit")
     @classmethod
@@ -55,7 +45,13 @@ class SiteRow(RuleRow):
                 return module
         except (ImportError, ValueError):
             pass
-        raise ValueError("python-stdnum has no such number")
+        raise PydanticCustomError(SAID, "python-stdnum has no such number")
+
+
+class _SiteTable(TomlTable):
+    rule: Annotated[Listed[SiteRow], MinLen(1)] = Field(
+        (), validate_default=True, description="[[rule]] tables are needed, one at least"
+    )
 
 
 class SiteRules:
@@ -68,9 +64,8 @@ class SiteRules:
         #: The hexadecimal SHA-256 of the file.
         self.digest = digest
         self._rules = [
-            Rule(row.kind, self.name, compiled, tuple(row.checks), read_group)
+            Rule(row.kind, self.name, _compile(row.pattern, any_case=row.any_case), tuple(row.checks), read_group)
             for row in rows
-            for compiled in [_compile("".join(row.pattern), any_case=row.any_case)]
         ]
 
     def __reduce__(self) -> tuple[type["SiteRules"], tuple[Sequence[SiteRow], str]]:
@@ -90,33 +85,24 @@ class SiteRules:
 def read_site_rules(path: Path) -> SiteRules:
     """Read a file of `[[rule]]` rows; raises `BadInputError` that names every wrong entry by its rule."""
     text = read_text_file(path, role="the identifier rules")
-    document = parse_toml(text, f"the identifier rules {path.name}")
-    problems, rows = [], []
-    given: Any = document.get("rule")
-    if set(document) != {"rule"} or not isinstance(given, list) or not given:
-        problems.append((0, "has [[rule]] tables and nothing else; one at least"))
-        given = []
-    for number, row in enumerate(given, start=1):
-        try:
-            rows.append(SiteRow.model_validate(row))
-        except ValidationError as error:
-            for one in error.errors(include_url=False, include_input=False):
-                key = str(one["loc"][0]) if one["loc"] else ""
-                # Of an unknown key not even the name is repeated: in a broken file anything may stand there.
-                name = "an entry" if one["type"] == "extra_forbidden" else key or "the row"
-                said = _FAULTS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
-                problems.append((number, f"rule {number}, {name}: {said}"))
-    if problems:
-        listed = [problem for _, problem in sorted(set(problems))]
-        raise BadInputError(f"identifier rules {path.name} are not valid; mend what is listed", listed)
-    return SiteRules(rows, hashlib.sha256(text.encode()).hexdigest())
+    read = read_table(_SiteTable, parse_toml(text, f"the identifier rules {path.name}"))
+    if isinstance(read, list):
+        # Of an unknown key not even the name is repeated: in a broken file anything may stand there.
+        known = {"rule", *SiteRow.model_fields}
+        shown = [
+            replace(one, path=tuple(key for key in one.path if isinstance(key, int) or key in known)) for one in read
+        ]
+        raise BadInputError(
+            f"identifier rules {path.name} are not valid; mend what is listed", [*dict.fromkeys(map(str, shown))]
+        )
+    return SiteRules(read.rule, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _compile(pattern: str, *, any_case: bool) -> Any:
     import re2
 
-    if len(pattern) > 2_000:
-        raise ValueError("the pattern has more than 2,000 characters")
+    if len(pattern) > _MOST_CHARS:
+        raise PydanticCustomError(SAID, "the pattern has more than 2,000 characters")
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not any_case
@@ -126,4 +112,5 @@ def _compile(pattern: str, *, any_case: bool) -> Any:
         # What RE2 says quotes the pattern, which may hold a name.
         said = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
         reason = said.partition(":")[0]
-        raise ValueError(f"no pattern of RE2 (github.com/google/re2/wiki/Syntax): {reason}") from None
+        said = f"no pattern of RE2 (github.com/google/re2/wiki/Syntax): {reason}"
+        raise PydanticCustomError(SAID, "{said}", {"said": said}) from None

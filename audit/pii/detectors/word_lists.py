@@ -23,6 +23,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import drug_words
 
 _RE: Final = Patterns(__name__)
+_SHORT_LISTS: Final = tomllib.loads(files(__package__).joinpath("short_lists.toml").read_text("utf-8"))
 
 
 def is_plain_word(word: str) -> bool:
@@ -88,8 +89,10 @@ def _lists() -> dict[str, frozenset[str]]:
 @cache
 def read_words(name: str) -> frozenset[str]:
     """Return the entries of a list: several on a line, `_` for a blank within one, `#` before a remark."""
-    lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
-    return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
+    written = _SHORT_LISTS.get(name) or files(__package__).joinpath(f"{name}.txt").read_text("utf-8")
+    return frozenset(
+        entry.replace("_", " ") for line in written.splitlines() for entry in line.partition("#")[0].split()
+    )
 
 
 @cache
@@ -107,8 +110,6 @@ def _ending(name: str) -> re.Pattern[str]:
 #: Of findings, procedures and specialties, and the stems by which nonproprietary names of drugs are made (USAN).
 _FINDING: Final = _ending("endings_of_findings")
 _DRUG_STEM: Final = _ending("stems_of_drugs")
-#: Names that end as findings do, of those that are known to.
-_NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
 
 
 @cache
@@ -124,16 +125,13 @@ def _brands() -> frozenset[str]:
 
 @lru_cache(maxsize=100_000)
 def is_allowed(text: str) -> bool:
-    """Whether a text is one of the terms, or a word that ends as findings do; "Parkinson's" is one.
-
-    An abbreviation is one only as it is written: "MS", and no "Ms".
-    """
+    """Whether a text is a term, or ends as findings do; an abbreviation is one only as written: "MS", not "Ms"."""
     if text.strip(".,;:()").removesuffix("s") in read_words("clinical_shorthand"):
         return True
     folded = fold_words(text)
     both = folded, folded.removesuffix("s")
     is_term = any(one in _allowed_terms() for one in both)
-    return is_term or (folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, both)))
+    return is_term or (folded not in read_words("names_like_findings") and any(map(_FINDING.fullmatch, both)))
 
 
 def is_clinical_term(word: str) -> bool:
@@ -143,7 +141,7 @@ def is_clinical_term(word: str) -> bool:
         word in read_words("clinical_shorthand")
         or folded in read_words("organisms")
         or folded in drug_words()
-        or (folded not in _NAMES_TOO and _FINDING.fullmatch(folded) is not None)
+        or (folded not in read_words("names_like_findings") and _FINDING.fullmatch(folded) is not None)
     )
 
 
@@ -162,10 +160,7 @@ _CHARS: Final = 30
 
 
 def is_name_again(text: str, start: int, end: int) -> bool:
-    """Whether a word of a name that was found elsewhere is that name here.
-
-    In small letters it is none where it is a word of the language or of medicine, or stands after an article.
-    """
+    """Whether a word of a name is that name here: no eponym, and in small letters no other word."""
     written = text[start:end]
     after_article = _RE.after_article.search(text, max(0, start - _CHARS), start) and not _RE.family.match(text, end)
     if written[0].islower():
@@ -178,10 +173,7 @@ def is_name_again(text: str, start: int, end: int) -> bool:
 
 
 def without_labels(text: str, start: int, end: int) -> int:
-    """Return where a name ends without the labels after it: "John Smith SSN" is "John Smith".
-
-    A label is in capitals where the name is not, or a value follows it.
-    """
+    """Return where a name ends without labels in capitals or before a value: "John Smith SSN" is "John Smith"."""
     while (last := _RE.last_word.search(text[start:end])) is not None:
         name, word = text[start : start + last.start()], last[1]
         is_loud = word.isupper() and len(word) > 1 and not name.isupper()
@@ -207,16 +199,10 @@ def is_known_name(word: str) -> bool:
     return is_word_too or word.title() in read_words("given_names")
 
 
-#: Words of notes that are first or last names as well, where they are written as one.
-_NOTES_AND_NAMES: Final = frozenset(
-    {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
-)
-
-
 def is_of_notes(word: str) -> bool:
     """Whether a word where a name may stand is one of notes, forms or the language; "May" and "A." are names too."""
     small = word.lower().rstrip(".")
-    is_name = _RE.initial.fullmatch(word) is not None or (small in _NOTES_AND_NAMES and not word.islower())
+    is_name = _RE.initial.fullmatch(word) is not None or (small in read_words("notes_and_names") and not word.islower())
     return small in read_words("no_names") and not is_name
 
 
@@ -273,10 +259,7 @@ def _is_of_german(text: str, start: int, end: int) -> bool:
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Whether a stretch stands for what bears a name by what is beside it: "Baker cyst", a brand, a noun of German.
-
-    So it is where it is the first of two names: "Charles" of "Charles Bonnet syndrome".
-    """
+    """Whether what is beside a stretch bears its name: "Baker cyst", "Charles" of "Charles Bonnet syndrome"."""
     second = _RE.second_name.match(text, end) if " " not in text[start:end] else None
     return _is_eponym(text, start, end) or (second is not None and _is_eponym(text, start, second.end()))
 

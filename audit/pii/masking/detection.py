@@ -15,15 +15,20 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.detectors.combined import Readings
 from clinaudit.audit.pii.detectors.numbers_and_dates import ends_of, find_ends
-from clinaudit.audit.pii.detectors.word_lists import is_first_name, is_last_name, is_name_again, is_plain_word
+from clinaudit.audit.pii.detectors.word_lists import (
+    is_first_name,
+    is_last_name,
+    is_name_again,
+    is_plain_word,
+    read_words,
+)
 from clinaudit.audit.pii.masking.not_masked import is_only_a_word
 from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.patterns import Patterns
-from clinaudit.audit.pii.plain_text import Edit, leaders, normalize_text, without
-from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
+from clinaudit.audit.pii.plain_text import Edit, decoded_stretches, joins, leaders, normalize_text, without
+from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories, resolve_overlaps
 from clinaudit.audit.pii.values.known_values import places_of
 from clinaudit.audit.pii.values.normal_form import NUMBER_WORDS, TENS, name_parts
 from clinaudit.errors import UsageError
@@ -174,6 +179,47 @@ class TelephoneNumbers:
         return sorted(found)
 
 
+class Readings:
+    """How a text can be read beside how it is given: plainly, past the breaks in its numbers, and what it hides."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = normalize_text(text)
+        pieces = self.plain.pieces() if self.plain.text != text else ()
+        changed = (one for one in pieces if one.text and one.text != text[one.starts[0] : one.ends[-1]])
+        self.others = [*changed, *self.plain.around(joins(self.plain.text))]
+        self._hidden = list(decoded_stretches(text))
+
+    def detect(self, detector: Detector) -> list[EntitySpan]:
+        """Return what a detector finds in any of them, apart; a stretch that hides something is one span."""
+        text = self.text
+        found = list(detector.detect(text))
+        for reading in self.others:
+            spans = [reading.original_span(span) for span in detector.detect(reading.text)]
+            ends = {span.end for span in found}
+            for span in spans:
+                # A code without a label that runs over lines or cells: values of a table, read as one number.
+                if span.category != "other_code" or not re.search(r"[\n\t]", text[span.start : span.end]):
+                    found += _by_number(text, span, ends)
+        for stretch in self._hidden:
+            # It may hide another one, which is shorter.
+            hidden = Readings(stretch.text).detect(detector)
+            if hidden:
+                found.append(hidden[0]._replace(start=stretch.start, end=stretch.end))
+        return resolve_overlaps(found)
+
+
+def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
+    """Yield a span, or what is left of it behind a line end at which another ends: a number over "747 High Street"."""
+    found = _RE.number_end.search(text, span.start, span.end)
+    if found is None or found.start() not in ends:
+        yield span
+        return
+    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= 7
+    if not (_RE.house.match(text, found.end()) or (is_whole and _RE.count.match(text, found.end()))):
+        yield span._replace(start=found.end())
+
+
 class EnsembleDetector:
     """Finds what any of its detectors does, in every reading; unlike a detector's own, the spans may overlap."""
 
@@ -210,10 +256,7 @@ def _ways_to_read(text: str) -> Iterator[Iterable[Edit]]:
 
 
 class _Remembered:
-    """A detector that knows what it found last: another one asks for it too.
-
-    A text has a few long readings of a part, and some short ones where it is hard to read.
-    """
+    """A detector that knows what it found last, in a few readings of a text: another one asks for it too."""
 
     def __init__(self, detector: Detector) -> None:
         self.detect = lru_cache(maxsize=500)(detector.detect)
@@ -238,7 +281,7 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
         from clinaudit.audit.pii.detectors.language_models import NameModel, SpacyDetector
 
         if name_model is None:
-            model = SpacyDetector(otherwise="give --rules-only").entities_of
+            model = SpacyDetector(otherwise="give --rules-only").detect_each
         else:
             detectors.append(NameModel(name_model))
     return EnsembleDetector([*detectors, RunningNames(known, model)])
@@ -252,17 +295,10 @@ _LEAST_LETTERS_OF_NAME: Final = 3
 _LEAST_DIGITS: Final = 5
 #: What is written backwards is looked for too, from this length on.
 _LEAST_BACKWARDS: Final = 7
-#: Words of names that are no name by themselves.
-_PARTICLES: Final = frozenset(
-    {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
-)
 
 
 class FoldedText:
-    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each of them stood.
-
-    Values are compared by these alone, one after the other.
-    """
+    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each stood."""
 
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""
@@ -356,5 +392,5 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     if len(parts) > 1:
         yield "".join(map(fold_value, (parts[-1], *parts[:-1]))), False
     for word in map(fold_value, parts):
-        if len(word) >= _LEAST_LETTERS_OF_NAME and word not in _PARTICLES and word != whole:
+        if len(word) >= _LEAST_LETTERS_OF_NAME and word not in read_words("particles") and word != whole:
             yield word, True

@@ -21,14 +21,6 @@ from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder
 
 _RE: Final = Patterns(__name__, expand)
-#: By themselves they are nobody: "Prof. Dr. med. Lund" has three.
-_TITLES: Final = frozenset(
-    {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}
-)
-#: Who is greeted by what they are: "Dear Dr Colleague", "Sehr geehrter Herr Kollege".
-_GREETED: Final = frozenset(
-    {"colleague", "colleagues", "kollege", "kollegen", "kollegin", "kolleginnen", "oberarzt", "chefarzt", "doktor"}
-)
 _KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: Letters of an abbreviation, and words of what stands among diseases to rule out.
 _FEW_LETTERS: Final = 3
@@ -49,9 +41,11 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
     title = _RE.title.search(text, near, start)
     if title and lists.is_allowed(text[title.start() : end]) and lists.is_eponym(text, title.start(), end):
         return True
-    if all(word.strip(".").lower() in _TITLES for word in found) and (not title or text[end : end + 1] == "."):
+    if all(word.strip(".").lower() in lists.read_words("titles_alone") for word in found) and (
+        not title or text[end : end + 1] == "."
+    ):
         return True
-    if title and all(word.strip(".").lower() in _GREETED for word in found):
+    if title and all(word.strip(".").lower() in lists.read_words("greeted") for word in found):
         return True
     if title or _RE.is_somebody.match(text, end) or _RE.role_after.match(text, end):
         return False
@@ -204,12 +198,6 @@ def _is_of_nobody(text: str, span: EntitySpan) -> bool:
     return is_name and names_nobody(text, start, end, of_a_person=kind == "PER")
 
 
-#: Names of a town, or of a person, as well.
-_OTHERS_TOO: Final = frozenset(
-    {"new york", "washington", "virginia", "georgia", "chad", "jordan", "israel", "kenya", "asia"}
-)
-
-
 def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
     """Return a span of a town without the state after it; None for a state or a country alone."""
     written, begin = text[span.start : span.end], max(0, span.start - _BEFORE_CHARS)
@@ -230,7 +218,7 @@ def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
 @cache
 def _larger() -> frozenset[str]:
     named = (*STATES.values(), *lists.read_words("countries"), "england", "scotland", "wales")
-    return frozenset(map(str.lower, named)) - _OTHERS_TOO
+    return frozenset(map(str.lower, named)) - lists.read_words("larger_places_and_names")
 
 
 def count_clinical_terms(forms: Forms) -> int:

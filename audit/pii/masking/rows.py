@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
-from clinaudit.priors.corpus.files import Compression, Format, find_given_file, iter_lines, printable
+from clinaudit.priors.corpus.files import Compression, Format, find_given_file, iter_lines
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
@@ -34,19 +34,12 @@ class TextRow:
 
     #: The line of the file, from 1.
     row: int
-    #: As the file has it, text or a whole number.
+    #: As the file has it, text or a whole number; a map knows the row by it as text.
     id: str | int
     #: None: the row's text is null.
     text: str | None = field(repr=False)
     #: None: the row has none, or null.
     query: str | None = field(repr=False)
-    #: Whether the row has the key of the question, be it null.
-    has_query_field: bool = False
-
-    @property
-    def key(self) -> str:
-        """The id as text: what a map knows the row by."""
-        return str(self.id)
 
 
 class Rows:
@@ -58,16 +51,14 @@ class Rows:
         *,
         role: str,
         query_field: str | None = None,
-        needs_query_field: bool = False,
         null_text: bool = False,
         query: str | None = None,
     ) -> None:
         """Read all rows; `role` names the file.
 
         Raises `BadInputError` that lists every problem by row and column, without content. `query_field` is the key of
-        a row's question, None: no question is read; `needs_query_field`: some row must have it, be it null.
-        `null_text`: a text may be null. `query` is the question about a file that is one text; raises `UsageError`
-        where rows have their own.
+        a row's question, None: no question is read. `null_text`: a text may be null. `query` is the question about a
+        file that is one text; raises `UsageError` where rows have their own.
         """
         self.file = find_given_file(path, role, _ENDINGS)
         if query is not None and not self.is_one_text:
@@ -80,21 +71,18 @@ class Rows:
         problems = Problems()
         header = self._header()
         first_rows: dict[bytes, int] = {}
-        for row in self._read(header, problems):
+        for row, has_query in self._read(header, problems):
             # Two ids of a billion share a digest of so many bytes with a probability of 1e-21.
-            key = hashlib.blake2b(row.key.encode(), digest_size=16).digest()
+            key = hashlib.blake2b(str(row.id).encode(), digest_size=16).digest()
             if first_rows.setdefault(key, row.row) != row.row:
                 problems.add(self.file.name, f"stood in row {first_rows[key]} already", row=row.row, column="id")
             self.count += 1
             self.chars += len(row.text or "")
             # A question of blanks alone asks nothing.
             self.asking += bool(row.query and row.query.strip())
-            self.lacking += not row.has_query_field
+            self.lacking += not has_query
         if not self.count and not len(problems):
             problems.add(self.file.name, "has no rows")
-        if needs_query_field and self.lacking == self.count > 0:
-            what = "is in no row, and was named as the key of the question; name the key that has it"
-            problems.add(self.file.name, what, column=printable(query_field or ""))
         problems.raise_any(role)
         #: Keys that no row is read by, in the order they came.
         self.other_keys = tuple(header.unread)
@@ -107,7 +95,7 @@ class Rows:
     def __iter__(self) -> Iterator[TextRow]:
         """Yield the rows of the file, in its order."""
         problems = Problems()
-        yield from self._read(self._header(), problems)
+        yield from (row for row, _ in self._read(self._header(), problems))
         problems.raise_any("what was read before")
 
     def require_same_kind(self, out: Path) -> None:
@@ -122,27 +110,27 @@ class Rows:
     def _header(self) -> Header:
         return Header(("id", "text", *filter(None, [self._query_field])))
 
-    def _read(self, header: Header, problems: Problems) -> Iterator[TextRow]:
-        records = (
-            self._whole(problems) if self.is_one_text else iter_records(self.file, header=header, problems=problems)
-        )
-        for row, record in records:
+    def _read(self, header: Header, problems: Problems) -> Iterator[tuple[TextRow, bool]]:
+        """Yield each row, and whether it has the key of the question, be it null."""
+        name = self._query_field
+        for row, record in self._records(header, problems):
             text = self._text_of("text", row, record, problems, may_be_null=self._null_text and "text" in record)
-            name = self._query_field
             query = None if name is None else self._text_of(name, row, record, problems, may_be_null=True)
-            value = record.get("id")
+            given = record.get("id")
             try:
-                key = as_text(value, Kind.ID)
-                if key is None or not key.strip():
+                key = as_text(given, Kind.ID) or ""
+                if not key.strip():
                     raise CellError("is blank or missing")
             except CellError as error:
                 problems.add(self.file.name, str(error), row=row, column="id")
                 key = f"row {row} without an id"
-            given = value if isinstance(value, int) and not isinstance(value, bool) else key
-            yield TextRow(row, given, text, query, has_query_field=name in record)
+            key_or_number = given if isinstance(given, int) and not isinstance(given, bool) else key
+            yield TextRow(row, key_or_number, text, query), name in record
 
-    def _whole(self, problems: Problems) -> Iterator[tuple[int, Record]]:
-        """Yield the one row of a file that is one text."""
+    def _records(self, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
+        if not self.is_one_text:
+            yield from iter_records(self.file, header=header, problems=problems)
+            return
         try:
             asked = {} if self._query is None or self._query_field is None else {self._query_field: self._query}
             yield 1, {"id": 1, "text": b"".join(iter_lines(self.file)).decode(), **asked}
@@ -165,10 +153,8 @@ class Rows:
 class RowWriter:
     """Writes rows in the form of a file that was read: of one text the text alone, nothing where it is None."""
 
-    def __init__(self, file: BinaryIO, rows: Rows, columns: tuple[str, ...]) -> None:
-        self._file = file
-        self._form = rows.file.format
-        self._columns = columns
+    def __init__(self, file: BinaryIO, rows: Rows, columns: Sequence[str]) -> None:
+        self._file, self._form, self._columns = file, rows.file.format, columns
         if self._form == "csv":
             self._write_cells(columns)
 

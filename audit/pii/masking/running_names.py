@@ -27,12 +27,6 @@ _PIECE: Final = re.compile(
 )
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
-_DESCRIBED: Final = frozenset(
-    {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
-)
-_MONTHS: Final = frozenset(
-    {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
-)
 #: A letter that is a numeral as well.
 _NUMERALS: Final = frozenset("IVX")
 #: In small letters a further word of a name is none of the language.
@@ -140,10 +134,7 @@ def _cut(row: _Run) -> _Run:
 
 
 def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bool:
-    """Whether words in a row are somebody's name; `labels` are the categories of what a model names there.
-
-    `is_paired`: a name that was found stands before them, as in "Krag/Lund".
-    """
+    """Whether words in a row are a name; `labels`: what a model names there; `is_paired`: as "Lund" in "Krag/Lund"."""
     start, end, words = run[0].start(), run[-1].end(), [word[0] for word in run]
     is_one, first, begin = len(words) == 1, words[0], max(0, start - _CHARS)
     is_known = is_one and lists.is_known_name(first) and lists.is_first_name(first)
@@ -187,10 +178,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
 
 
 def _is_of_a_thing(text: str, start: int, end: int) -> bool:
-    """Whether a name alone is that of a thing: a noun follows it ("Dawson fingers", "Katz ADL"), or it is asked for.
-
-    Somebody does something, or has it: "Lund agreed", "Lund's chart". Example: "?Wellens" is a thing.
-    """
+    """Whether a name alone is a thing's ("Dawson fingers", "?Wellens"); somebody does something ("Lund agreed")."""
     if text[start - 1 : start] == "?" or _RE.article.search(text, max(0, start - _CHARS), start):
         return True
     after = _RE.noun_after.match(text, end)
@@ -210,8 +198,7 @@ def _is_an_item(text: str, start: int, end: int) -> bool:
     """Whether a word is one of a list, of several alike or of somebody's things, and no first name.
 
     People go by their first name alone. A last name, or a word of no list, is as often a brand, a sign or a device:
-    after a comma, an abbreviation or a product, or as what is the patient's ("his Quexar"). Within a sentence it may be
-    somebody.
+    after a comma, an abbreviation or a product, or as what is the patient's ("his Quexar").
     """
     if lists.is_first_name(text[start:end]) or _first_after(text, end) != end:
         return False
@@ -239,7 +226,7 @@ def _is_of_a_score(text: str, end: int, words: Sequence[str]) -> bool:
         return True
     after = _RE.next_word.match(text, end)
     noun = {after[1], after[1].removesuffix("s")} if after else set()
-    described = _DESCRIBED | lists.read_words("named_after") | lists.read_words("described")
+    described = frozenset().union(*map(lists.read_words, ("things_described", "named_after", "described")))
     is_one = _RE.of_a_score.match(text, end) is not None or not noun.isdisjoint(described)
     return is_one or (len(words) > 1 and lists.is_allowed("-".join(words)))
 
@@ -259,7 +246,7 @@ def _is_other(word: str) -> bool:
         or is_clinical(word)
         or lists.is_allowed(word)
         or small in _larger()
-        or small in _MONTHS
+        or small in lists.read_words("months_short")
         or small in lists.read_words("no_names")
     )
 

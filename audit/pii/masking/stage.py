@@ -80,13 +80,14 @@ class MappedPrompt(Record):
     found_by: dict[str, dict[str, int]]
 
 
-def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
-    """Mask a file of prompts as the options say; what cannot be used is said before anything else is opened."""
+def run_mask(options: MaskOptions, served: ServedOptions | None, *, progress: Progress) -> MaskedFile:
+    """Mask a file of prompts as the options say; `served` is asked what a question needs, None: rules decide."""
     if options.template is not None and options.corpus is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
-    served = _asked_model(options)
+    if served is not None:
+        require_approved(served.url, approved_hosts=served.approved_hosts)
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else _read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
@@ -101,18 +102,6 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         return masked
 
 
-def _asked_model(options: MaskOptions) -> ServedOptions | None:
-    """Return the model that is asked; None: the rules alone decide. Raises where the options do not go together."""
-    if options.served_url is None and options.served_model is None:
-        if options.served_key_file is not None:
-            raise UsageError("--served-key-file goes with --served-url and --served-model only")
-        return None
-    if options.served_url is None or options.served_model is None:
-        raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
-    require_approved(options.served_url, approved_hosts=options.phi_approved)
-    return ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
-
-
 def check_prompts(options: MaskOptions) -> Rows:
     """Read all prompts; raises for rows that cannot be used and places that are taken."""
     require_writable(options.out, role="what mask writes")
@@ -125,14 +114,12 @@ def check_prompts(options: MaskOptions) -> Rows:
         raise UsageError("--map names the output; name a file of its own")
     _require_free(options.out, "--out")
     _require_free(options.map_path, "--map")
-    rows = Rows(
-        options.prompts,
-        role="the prompts",
-        query_field=options.query_key,
-        needs_query_field=options.query_field is not None,
-        query=options.query,
-    )
+    rows = Rows(options.prompts, role="the prompts", query_field=options.query_field or "query", query=options.query)
     rows.require_same_kind(options.out)
+    if options.query_field is not None and rows.lacking == rows.count:
+        raise BadInputError(
+            f"no row of {rows.file.name} has the key that --query-field names; name the key that holds the question"
+        )
     if options.with_query and rows.is_one_text:
         raise UsageError("--with-query adds the question to a row, and one text has no rows; leave it out")
     return rows
@@ -146,8 +133,7 @@ def _require_free(path: Path, option: str) -> None:
 def _read_terms(path: Path) -> frozenset[str]:
     """Return a site's terms that stay, one a line; blank lines are none.
 
-    Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or of more than 200
-    characters: no term is so long.
+    Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or too long for a term.
     """
     role = "the terms to keep"
     lines = [line.strip() for line in read_text_file(path, role=role).splitlines()]
@@ -188,40 +174,35 @@ def _relevance_of_model(
     it names keeps nothing, nor does an answer that cannot be used.
     """
     # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed
+    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed, asked_model
     from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.served.answer_cache import identity_of, open_cache_file
-    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
 
-    model, access = open_access(served)
+    model_and_access = open_access(served)
     if options.map is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        seed = 0
-        identity = identity_of(model, kind="relevance", seed=seed)
-        name = "the endpoint that is asked what a question needs (--served-url)"
-        asked = AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
+        name = "that is asked what a question needs"
+        asked = asked_model(*model_and_access, kind="relevance", name=name, seed=0, cache=cache)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, Inquiry[list[str]]] = {}
-            #: Of each prompt what may stay, by how it is written.
-            offered: list[dict[str, list[EntitySpan]]] = []
-            for place, one in enumerate(found):
-                spans = masker.keepable(one)
-                offered.append({})
-                for span in spans:
-                    offered[place].setdefault(one.text[span.start : span.end], []).append(span)
+            offered = list(map(masker.keepable, found))
+            for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
                 shown = masker.mask((one, spans))
                 if spans and shown.text is not None and shown.query is not None:
+                    choices = tuple(dict.fromkeys(one.text[span.start : span.end] for span in spans))
                     inquiries[place] = ask_what_is_needed(
-                        shown.text, shown.query, strategy="with-choice", choices=tuple(offered[place])
+                        shown.text, shown.query, strategy="with-choice", choices=choices
                     )
-            chosen: list[list[EntitySpan]] = [[] for _ in found]
-            for place, answer in zip(inquiries, asked.ask(list(inquiries.values())), strict=True):
-                chosen[place] = [span for said in answer.found or () for span in offered[place].get(said, ())]
-            return chosen
+            given = zip(inquiries, asked.ask(list(inquiries.values())), strict=True)
+            kept = {place: answer.found or () for place, answer in given}
+            return [
+                [span for span in spans if one.text[span.start : span.end] in kept.get(place, ())]
+                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
+            ]
 
         yield needed
         progress.say(f"relevance: {cache.usage().describe()}")
@@ -263,7 +244,7 @@ def mask_file(
                 if options.with_query and row.query is not None:
                     written["query"] = masked.query
                 writer.write(written)
-                mapped = MappedPrompt(id=row.key, forms=dict(masked.forms), found_by=masked.found_by)
+                mapped = MappedPrompt(id=str(row.id), forms=dict(masked.forms), found_by=masked.found_by)
                 tag_map.write(mapped.model_dump_json().encode() + b"\n")
                 done.add(masked)
         # A disk that is full is found here, before the map comes to its place.
@@ -273,13 +254,13 @@ def mask_file(
 
 def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
     """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
-    folded = fold_value(row.key)
+    folded = fold_value(str(row.id))
     names = {one.tag for one in categories().values() if one.type == "PER"}
     written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
     words = [word for tag, form in written if tag.rpartition("_")[0] in names for word in name_parts(form)]
     values = map(fold_value, (*(form for _, form in written), *words))
     # Shorter ones stand in an id by chance.
-    if any(len(value) >= 4 and value in folded for value in values) or masker.identifies(row.key):
+    if any(len(value) >= 4 and value in folded for value in values) or masker.identifies(str(row.id)):
         raise BadInputError(
             "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing",
             [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
@@ -329,7 +310,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
     with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
         writer = RowWriter(file, rows, ("id", "text"))
         for row in rows:
-            forms, text = mapped.get(row.key), row.text
+            forms, text = mapped.get(str(row.id)), row.text
             if forms is None:
                 missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
             elif not text:

@@ -22,21 +22,13 @@ _TABLES: Final[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("fiel
 _OF_FIELD: Final = tuple((category, re.compile("".join(names))) for category, names in _TABLES["fields"].items())
 _BESIDE_A_THING, _OF_THINGS = (re.compile("".join(_TABLES["nobody"][name])) for name in ("beside_a_thing", "of_things"))
 _SETS: Final = {name: frozenset(held) for name, held in _TABLES["sets"].items()}
-_OF_ANYTHING: Final = _SETS["of_anything"]
-_WEAK: Final = _SETS["weak"]
-_HEADINGS: Final = _SETS["headings"]
-_OF_A_PAGE: Final = _SETS["of_a_page"]
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
 _NOBODY: Final = frozenset({"", *read_words("no_values")})
-#: What has a figure at least.
-_NUMBERED: Final = _SETS["numbered"]
 #: What the fields of a segment hold, by number; of a clinician those alone that are written as one.
 _OF_SEGMENT: Final = {
     segment: {number: category for category, numbers in held.items() for number in numbers}
     for segment, held in _TABLES["segments"].items()
 }
-_WHOLE: Final = _SETS["whole_segments"]
-_CODED_IN_PID: Final = _SETS["coded_in_pid"]
 _SOMEBODY_IN: Final = {segment: _SETS[f"somebody_in_{segment.lower()}"] for segment in ("OBR", "OBX")}
 _DEEPEST: Final = 40
 
@@ -51,10 +43,7 @@ class StructuredText:
     name = "structured text"
 
     def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text, and of its plain reading, by start; they may overlap.
-
-        A text is not read past the ends of its lines, since these part rows.
-        """
+        """Return the spans of a text, and of its plain reading line by line, by start; they may overlap."""
         plain = normalize_text(text)
         found = set()
         # Most texts read plainly as they are given.
@@ -70,7 +59,7 @@ def _may_hold(category: str, value: str) -> bool:
     """Whether a value may be what its field is of: "unknown" is nobody, and "Nasal cannula" no number of a device."""
     if value in _NOBODY or not any(map(str.isalnum, value)):
         return False
-    if category in _NUMBERED:
+    if category in _SETS["numbered"]:
         return any(map(str.isdigit, value))
     return categories()[category].type != "PER" or _RE.amount.fullmatch(value) is None
 
@@ -102,16 +91,13 @@ def _of_fields(names: Sequence[str], around: Iterable[str] = ()) -> list[str | N
     """
     plain = [_plain(name) for name in names]
     found = [_category(name) for name in plain]
-    holds = next(
-        (name for name in map(_plain, reversed(list(around))) if _category(name) or _OF_THINGS.fullmatch(name)), ""
-    )
-    of_things = _OF_THINGS.fullmatch(holds) is not None
+    outer = map(_plain, reversed(list(around)))
+    holds = next((name for name in outer if _category(name) or _OF_THINGS.fullmatch(name)), "")
+    weak, of_anything = _SETS["weak"], _SETS["of_anything"]
     own = [name for name, kind in zip(plain, found, strict=True) if kind is not None]
-    sure = [name for name in own if name not in _WEAK | _OF_ANYTHING]
-    if not sure and not _category(holds):
-        of_things = of_things or any(map(_BESIDE_A_THING.fullmatch, plain))
-    is_person = bool(sure or _category(holds) or len(own) > 1)
-    left_out = (_OF_ANYTHING if of_things else frozenset()) | (frozenset() if is_person and not of_things else _WEAK)
+    is_sure = bool(_category(holds)) or not set(own) <= weak | of_anything
+    of_things = _OF_THINGS.fullmatch(holds) or (not is_sure and any(map(_BESIDE_A_THING.fullmatch, plain)))
+    left_out = weak | of_anything if of_things else frozenset[str]() if is_sure or len(own) > 1 else weak
     return [None if name in left_out else kind for name, kind in zip(plain, found, strict=True)]
 
 
@@ -207,7 +193,7 @@ def _attributes(text: str) -> Found:
     for place, some in groupby(_RE.attribute.finditer(text), key=begin):
         around = re.match(r"\w*", text[place + 1 : place + 40])
         element = around[0] if around is not None and text[place : place + 1] == "<" else ""
-        if element.lower() not in _OF_A_PAGE:
+        if element.lower() not in _SETS["of_a_page"]:
             yield from _in_holder(
                 text, [(element, [(one["key"], one.span("value")) for one in some if one["key"] != "value"])]
             )
@@ -219,18 +205,19 @@ def _segments(text: str) -> Found:
         for number, field in enumerate(segment[0].split("|")):
             start, end = place, place + len(field)
             place = end + 1
-            kind = _OF_SEGMENT.get(name, {}).get(number)
             if not number or not field.strip():
                 continue
             is_of_people = number in _SOMEBODY_IN.get(name, ())
             may_be_somebody = is_of_people or name not in _SOMEBODY_IN
-            somebody = _RE.last_and_first if is_of_people and _RE.last_and_first.fullmatch(field) else _RE.somebody
-            if kind is None and may_be_somebody and somebody.fullmatch(field):
-                kind = "clinician_name"
-            if kind is None and name in _WHOLE and (number not in _CODED_IN_PID if name == "PID" else len(field) > 2):
-                kind = "other_code"
-            if kind is not None:
+            is_whole = number not in _SETS["coded_in_pid"] if name == "PID" else len(field) > 2
+            if (kind := _OF_SEGMENT.get(name, {}).get(number)) is not None:
                 yield kind, (start, end)
+            elif (may_be_somebody and _RE.somebody.fullmatch(field)) or (
+                is_of_people and _RE.last_and_first.fullmatch(field)
+            ):
+                yield "clinician_name", (start, end)
+            elif is_whole and name in _SETS["whole_segments"]:
+                yield "other_code", (start, end)
 
 
 def _in_table(text: str, rows: Sequence[Sequence[Place]], mark: str, heading: str) -> Found:
@@ -246,7 +233,7 @@ def _in_table(text: str, rows: Sequence[Sequence[Place]], mark: str, heading: st
         if not columns or (mark in ",;" and len(row) != len(columns)):
             kinds = _of_fields(cells, [heading])
             known = [kind for kind in kinds if kind is not None]
-            by_one = not set(known).isdisjoint(_HEADINGS) and (
+            by_one = not set(known).isdisjoint(_SETS["headings"]) and (
                 mark in "|\t" or (len(row) > 2 if mark == "  " else not any(cell.startswith(" ") for cell in cells))
             )
             is_heading = all(map(_RE.heading.fullmatch, cells)) and (len(known) > 1 or by_one)

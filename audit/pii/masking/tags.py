@@ -197,10 +197,7 @@ def find_tags(text: str) -> list[Hidden]:
 
 
 def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
-    """Return what is equal for two ways of writing one value.
-
-    `day_first`: the order of day and month in the record; None: it is not known.
-    """
+    """Return what is equal for two ways of writing one value; `day_first`: the order of its dates, if known."""
     written = text[hidden.start : hidden.end]
     if hidden.category is None:
         return OF_TAGS, written
@@ -223,10 +220,7 @@ def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
 
 
 def _is_day_first(texts: Iterable[tuple[str, Sequence[Hidden]]]) -> bool | None:
-    """Return whether days stand before months in a record, as its dates that can be read in one way only have it.
-
-    None: no date tells, or they stand in both orders.
-    """
+    """Return whether days stand before months, by dates that read one way only; None: unknown, or both."""
     told = set()
     for text, hidden in texts:
         for one in hidden:
@@ -263,10 +257,7 @@ def _day(value: _Value) -> date | None:
 
 
 def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
-    """Return days that are all written without a year as days of one year; none where their order goes back.
-
-    Nor where one stands before the end of February and one after it: whether it has a 29th is not known.
-    """
+    """Return days without a year as of one; none where they go back, or over a 29 February that may be."""
     days = [(value, day) for value in dates if (day := _day((value[0], value[1].replace("-", "2000", 1)))) is not None]
     written = [day for _, day in days]
     if len(days) < len(dates) or written != sorted(written) or not days:
@@ -275,11 +266,7 @@ def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
 
 
 def merge_hidden(hidden: Iterable[Hidden]) -> list[Hidden]:
-    """Return disjoint stretches that cover all of the given, by start: of those that overlap, one.
-
-    It goes by the category of a direct identifier before a quasi-identifier, then of the longest. Nothing that any
-    finder saw is left at its edges.
-    """
+    """Return disjoint stretches that cover all: of those that overlap one, of the most direct, then longest."""
     merged: list[Hidden] = []
     cluster: list[Hidden] = []
     end = 0

@@ -168,16 +168,14 @@ def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
     tag has days of its own, `<DATE_2+14d>`, others are unknown: they could be counted from either day. So is an offset
     in any other form. Within JSON a value is escaped, so that it stays JSON.
     """
-    tags = list(_values(text, forms))
-    json_of = _json_places(text, [tag for tag, _ in tags])
     parts: list[str] = []
-    place = 0
-    for tag, value in tags:
-        if value is not None:
-            is_as_given = value in forms.get(IN_JSON, ())
-            parts += [text[place : tag.start], value if is_as_given else _in_place(value, json_of.get(tag.start))]
+    place = unknown = 0
+    for tag, value, in_place in _values_in_place(text, forms):
+        unknown += value is None
+        if value is not None and in_place is not None:
+            parts += [text[place : tag.start], value if value in forms.get(IN_JSON, ()) else in_place]
             place = tag.end
-    return "".join([*parts, text[place:]]), sum(value is None for _, value in tags)
+    return "".join([*parts, text[place:]]), unknown
 
 
 def tagged_forms(forms: Forms) -> Forms:
@@ -186,19 +184,22 @@ def tagged_forms(forms: Forms) -> Forms:
 
 
 def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
-    """Return the forms of a record with what its masked texts hold themselves, so that it stays as it is.
-
-    That are free spellings of its tags, such as "PATIENT 1" in the story, and values as its JSON writes them.
-    """
+    """Return the forms of a record with what its masked texts hold: free spellings of tags, and values in JSON."""
     spellings: set[str] = set()
     in_json: set[str] = set()
-    for text in masked:
-        tags = list(_values(text, forms))
-        json_of = _json_places(text, [tag for tag, _ in tags])
-        spellings |= {tag.plain for tag, _ in tags if not tag.is_plain}
-        in_json |= {value for tag, value in tags if value and value != _in_place(value, json_of.get(tag.start))}
+    for tag, value, in_place in (one for text in masked for one in _values_in_place(text, forms)):
+        spellings |= set() if tag.is_plain else {tag.plain}
+        in_json |= {value} if value and value != in_place else set()
     own = {OWN: tuple(sorted(spellings)), IN_JSON: tuple(sorted(in_json))}
     return {**forms, **{key: found for key, found in own.items() if found}}
+
+
+def _values_in_place(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None, str | None]]:
+    """Yield the tags of a text with what stands in their place, and that as it is written there: in JSON, escaped."""
+    tags = list(_values(text, forms))
+    json_of = _json_places(text, [tag for tag, _ in tags])
+    for tag, value in tags:
+        yield tag, value, None if value is None else _in_place(value, json_of.get(tag.start))
 
 
 def _values(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None]]:
@@ -230,10 +231,7 @@ def _values(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None]]:
 
 
 def _json_places(text: str, tags: Sequence[WrittenTag]) -> dict[int, str]:
-    """Return by where they begin the tags that stand in JSON, and the string around each; empty: it is no string.
-
-    JSON is the text, a part of it within prose, or a line; each tag counts as a number.
-    """
+    """Return the string around each tag in JSON, by where the tag begins; empty: none. A tag counts as a number."""
     if not ('"' in text and ("{" in text or "[" in text)):
         return {}
     parts: list[str] = []

@@ -44,10 +44,7 @@ Decision = Literal["accepted", "corrected"]
 
 
 class ReviewedEntity(Record):
-    """One marked place of one subject: characters `start` to `end` of the description, half-open.
-
-    What two subjects share, such as an employer, is marked once for each of them, at one place and in one category.
-    """
+    """One marked place of one subject, half-open; what two subjects share is marked of each, in one category."""
 
     start: int
     end: int
@@ -137,10 +134,7 @@ def _faults(review: Review, samples: Mapping[str, Sample]) -> Iterator[tuple[int
 
 
 def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
-    """Read a `.jsonl` of samples; return them by id, in the order of the file, and the SHA-256 of the file.
-
-    Raises `BadInputError` with all problems, by row and field.
-    """
+    """Read samples by their ids, and the SHA-256 of the file; raises `BadInputError` with all problems."""
     return {sample.id: sample for sample in of_sample.iter_samples(path, check=check_places)}, sha256_of(path)
 
 
@@ -158,10 +152,7 @@ def write_review_page(samples: Sequence[Sample], out: Path, *, digest: str) -> N
 
 
 def require_new_place(out: Path) -> None:
-    """Raise `BadInputError` unless nothing is at `out`, or an empty folder; call it before the work.
-
-    An older page may be open in a reviewer's browser, and samples may have been mended by hand.
-    """
+    """Raise `BadInputError` unless nothing or an empty folder is at `out`: an older page may be open in a browser."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise BadInputError(f"{printable(out.name)} exists, and is not overwritten; give --out a new name")
 
@@ -297,10 +288,7 @@ def write_agreement(report: AgreementReport, path: Path) -> None:
 
 
 def rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> dict[Item, list[str]]:
-    """Return the answer of each reviewer to each item, in order.
-
-    Of a place `city of A`, `city of A, B` where both share it; of an entity `needed`; empty of what is not marked.
-    """
+    """Return each reviewer's answer to each item: `city of A, B`, or `needed`; empty: it is not marked."""
 
     def marks(entities: Iterable[ReviewedEntity]) -> dict[Item, str]:
         if task == "query_related":

@@ -6,20 +6,22 @@ note template states; this module reads any text, so that a form which nobody st
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from datetime import date
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.pii.patterns import Patterns
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ORDINALS: Final = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
-    *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"),
-    *("twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth"),
-    *("twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
-)
+#: Words that numbers and names are written with.
+WORDS: Final = {
+    name: tuple(" ".join(lines).split())
+    for name, lines in tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8")).items()
+}
+_ORDINALS: Final = WORDS["ordinals"]
 #: The longer ones first: of two that begin alike the pattern takes the first.
 _SPELLED: Final = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
 _RE: Final = Patterns(__name__, lambda pattern: pattern.replace("${ordinals}", _SPELLED))
@@ -94,22 +96,21 @@ def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterat
     for match in _RE.numeric.finditer(text, begin, last):
         readings = _read_numbers(*match.group(0, 1))
         if readings and _stands_alone(text, match, match[1].strip()):
-            yield WrittenDate(match.start(), match.end(), readings)
+            yield WrittenDate(*match.span(), readings)
     for match in _RE.compact.finditer(text, begin, last):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
-            yield WrittenDate(match.start(), match.end(), readings)
+            yield WrittenDate(*match.span(), readings)
     for match in _RE.month_and_year.finditer(text, begin, last):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
-            yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
+            yield WrittenDate(*match.span(), (f"{year}-{int(month):02d}",))
     for match in _RE.month_and_day.finditer(text, begin, last):
-        if _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
-            former, latter = (int(number) for number in re.split("[/-]", match[0]))
-            yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
-            if yearless:
-                yield WrittenDate(match.start(), match.end(), yearless)
+        former, latter = map(int, re.split("[/-]", match[0]))
+        readings = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
+        if readings and _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
+            yield WrittenDate(*match.span(), readings)
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -166,11 +167,8 @@ def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator
 
 
 def _end(text: str, month: re.Match[str], day: re.Match[str] | None, year: re.Match[str] | None) -> int:
-    if year is not None:
-        return year.end()
-    if day is not None:
-        return day.end()
-    return month.end() - (text[month.end() - 1] == ".")
+    last = year or day
+    return last.end() if last is not None else month.end() - (text[month.end() - 1] == ".")
 
 
 def _read_named(month: int, day: re.Match[str], year: re.Match[str] | None) -> tuple[str, ...]:
@@ -201,4 +199,4 @@ def _days(years: list[int], orders: list[tuple[int, int]]) -> tuple[str, ...]:
 
 
 def _yearless(orders: list[tuple[int, int]]) -> tuple[str, ...]:
-    return tuple(f"-{found[4:]}" for month, day in orders for found in _days([_LEAP_YEAR], [(month, day)]))
+    return tuple(f"-{found[4:]}" for found in _days([_LEAP_YEAR], orders))

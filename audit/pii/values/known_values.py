@@ -131,10 +131,7 @@ class KnownNames:
 
 
 def stands_in(name: PersonName, words: Collection[str]) -> bool:
-    """Whether a text of these folded words holds every part of a name: the word itself or, of an initial, its own.
-
-    An initial stands there where some word begins with it; it says nothing that the text did not.
-    """
+    """Whether a text of these folded words holds every part of a name; of an initial, a word that begins with it."""
     return all(
         part in words or (len(part) == 1 and any(word.startswith(part) for word in words)) for part in name.parts
     )
@@ -198,8 +195,8 @@ class DateReader:
 class ValueScanner:
     """Finds which of some wanted values stand in a text.
 
-    One pass of an automaton (Aho and Corasick 1975; pyahocorasick) goes over the text without its marks and spaces, so
-    that "(555) 010-0199" holds 5550100199; days are found by the value of every date in it.
+    One pass goes over the text without its marks and spaces, so that "(555) 010-0199" holds 5550100199; days are found
+    by the value of every date in it.
     """
 
     def __init__(self, wanted: Sequence[IdentifierValue], dates: DateReader) -> None:
@@ -207,11 +204,17 @@ class ValueScanner:
         self._days = {value.text: number for number, value in enumerate(wanted) if value.kind == "date"}
         self._ages = {value.text: number for number, value in enumerate(wanted) if value.kind == "age"}
         self._phones = {number for number, value in enumerate(wanted) if value.kind == "phone"}
-        forms: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
+        numbers: defaultdict[str, set[int]] = defaultdict(set)
+        in_pieces: set[str] = set()
         for number, value in enumerate(wanted):
             for form in _forms(value):
-                forms[form, len(form) >= _SHORTEST_IN_PIECES or " " in value.text].append(number)
-        self._automaton = _make_automaton(forms)
+                numbers[form].add(number)
+                if len(form) >= _SHORTEST_IN_PIECES or " " in value.text:
+                    in_pieces.add(form)
+        #: By each form its length, whether it may stand in pieces, and the numbers of its values.
+        self._automaton = _make_automaton(
+            {form: (len(form), form in in_pieces, tuple(sorted(found))) for form, found in numbers.items()}
+        )
 
     def find(self, text: str) -> set[int]:
         """Return the places of the wanted values that the text holds."""
@@ -303,36 +306,21 @@ def _spelled_out(words: Sequence[str]) -> list[list[str]]:
     return ways
 
 
-def _make_automaton(forms: Mapping[tuple[str, bool], list[int]]) -> Any:
-    if not forms:
+def _make_automaton(wanted: Mapping[str, object]) -> Any:
+    """Return what finds all of some texts in one pass, with what stands by each (Aho and Corasick 1975)."""
+    if not wanted:
         return None
     import ahocorasick
 
     automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
-    of_form: defaultdict[str, set[int]] = defaultdict(set)
-    pieces: defaultdict[str, bool] = defaultdict(bool)
-    for (form, in_pieces), numbers in forms.items():
-        of_form[form].update(numbers)
-        pieces[form] |= in_pieces
-    for form, all_numbers in of_form.items():
-        automaton.add_word(form, (len(form), pieces[form], tuple(sorted(all_numbers))))
+    for text, found in wanted.items():
+        automaton.add_word(text, found)
     automaton.make_automaton()
     return automaton
 
 
 def places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
-    """Yield where each of some texts stands in another, by where they end, of those the longest first.
-
-    One pass finds all of them, by an automaton (Aho and Corasick 1975; pyahocorasick).
-    """
-    if not wanted:
-        return
-    import ahocorasick
-
-    automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
-    for written in wanted:
-        automaton.add_word(written)
-    automaton.make_automaton()
-    for last, length in automaton.iter(text):
-        start = last - length + 1
-        yield text[start : last + 1], start
+    """Yield where each of some texts stands in another, by where they end, of those the longest first."""
+    automaton = _make_automaton({written: written for written in wanted})
+    for last, written in automaton.iter(text) if automaton is not None else ():
+        yield written, last - len(written) + 1

@@ -15,15 +15,12 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import PiiType, categories
-from clinaudit.audit.pii.values.dates_in_text import read_written_date
+from clinaudit.audit.pii.values.dates_in_text import WORDS, read_written_date
 
 _RE: Final = Patterns(__name__)
 
-NUMBER_WORDS: Final = (
-    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
-    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+NUMBER_WORDS: Final = WORDS["numbers"]
+TENS: Final = WORDS["tens"]
 _VALUES: Final = {
     **{word: value for value, word in enumerate(NUMBER_WORDS, 1)},
     **{word: 10 * value for value, word in enumerate(TENS, 2)},
@@ -79,19 +76,7 @@ _KIND_OF_TYPE: Final[Mapping[PiiType, ValueKind]] = {
 
 #: What NFKD leaves whole.
 _LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-_TITLES: Final = frozenset(
-    {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
-)
-#: Degrees and licences after a clinician's name, and what distinguishes generations: one source writes it, another not.
-_AFTER_NAMES: Final = frozenset(
-    {
-        *("md", "do", "phd", "rn", "np", "pa", "pac", "fnp", "fnpc", "fnpbc", "aprn", "arnp", "cnp", "dnp", "lpn"),
-        *("cna", "ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot"),
-        *("facp", "facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
-    }
-)
-#: Degrees that are names as well: dropped only where they are written as degrees are.
-_NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
+_TITLES, _AFTER_NAMES, _NAMES_TOO = (frozenset(WORDS[name]) for name in ("titles", "after_names", "degrees_and_names"))
 #: Texts whose reading is kept: a name or a date stands in a text, and in those beside it, again and again.
 _MOST_KEPT: Final = 50_000
 
@@ -133,10 +118,7 @@ def fold_words(text: str) -> str:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def name_parts(text: str) -> tuple[str, ...]:
-    """Return the folded words of a person's name, first name first; titles, degrees and generations are dropped.
-
-    "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
-    """
+    """Return the folded words of a name in the order of speech: "Smith-Jones, Jo, MD" is `jo smith jones`."""
 
     def join_credential(match: re.Match[str]) -> str:
         """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""

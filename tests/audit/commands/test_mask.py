@@ -144,6 +144,7 @@ def test_addresses_that_are_not_approved_are_refused(prompts, tmp_path):
     assert run([*arguments, "--served-url", "http://127.0.0.1:1/v1"]) == 2
     assert run([*arguments, "--template", "soap"]) == 2
     assert run([*arguments, "--query-field", "text"]) == 2
+    assert run([*arguments, "--query-field", "asked"]) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
 
 

@@ -4,7 +4,6 @@ import ast
 import copy
 import importlib
 import pickle
-import re
 import tomllib
 from pathlib import Path
 
@@ -35,17 +34,6 @@ def test_a_module_asks_for_all_of_its_patterns_and_for_no_other(path: Path, name
     module = importlib.import_module(".".join(("clinaudit.audit.pii", *path.relative_to(ROOM).with_suffix("").parts)))
     patterns: Patterns = module._RE
     assert all(getattr(patterns, one).pattern for one in asked)
-
-
-@EVERY_TABLE
-def test_every_shared_row_is_part_of_two_at_least(path: Path, name: str) -> None:
-    rows = TABLES[path, name]
-    written = [
-        "".join(row) for row in (*rows.values(), *rows.get("any_case", {}).values()) if not isinstance(row, dict)
-    ]
-    shared = ["".join(row) for row in rows.get("shared", {}).values()]
-    named = re.findall(r"\$\{(\w+)\}", " ".join((*written, *shared)))
-    assert [one for one in rows.get("shared", {}) if named.count(one) < 2] == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from support.cases import read_cases, read_found
 from support.pii.found_spans import found_in_readings
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text, read_past_leaders
+from clinaudit.audit.pii.plain_text import decoded_stretches, joins, leaders, normalize_text
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
 DETECTOR = RuleDetector()
@@ -27,7 +27,8 @@ def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
 
 @pytest.mark.parametrize(("text", "read"), CASES["past leaders"])
 def test_what_leads_from_a_label_to_its_value_is_a_colon(text, read):
-    assert read_past_leaders(normalize_text(text)).text == read
+    plain = normalize_text(text)
+    assert plain.replaced(leaders(plain.text)).text == read
 
 
 @pytest.mark.parametrize(("text", "found"), CASES["what hides"])
@@ -43,7 +44,7 @@ def test_hexadecimal_text_is_read():
 @given(st.text(max_size=60) | st.text(alphabet="aN1.:_… \n", max_size=30))
 def test_every_plain_character_stands_for_characters_of_the_original(text):
     read = normalize_text(text)
-    for plain in (read, read.replaced(joins(read.text)), read_past_leaders(read)):
+    for plain in (read, read.replaced(joins(read.text)), read.replaced(leaders(read.text))):
         assert len(plain.text) == len(plain.starts) == len(plain.ends)
         assert list(plain.starts) == sorted(plain.starts)
         assert all(0 <= start < end <= len(text) for start, end in zip(plain.starts, plain.ends, strict=True))

@@ -9,17 +9,19 @@ from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 
 ROWS = read_rows("pii/rows.txt")
 
-COUPLE = (
-    "[A full_name|Ada Lund] is a [A age|34]-year-old [A occupation|nurse] in [A city|Aarhus]. She earns "
-    "[A monthly_income|4,200] a month. Her husband [B full_name|Per Lund] is [B age|41] and a [B occupation|pilot]."
-)
-REFERRAL = (
-    "I saw Mrs. [A patient_name|Ada Lund], [A age|34], with Dr. [B full_name|Bo Moe]. The patient is a "
-    "[A occupation|nurse]. Her mother, [C relative_name|Kari Lund], is [C age|71]."
-)
-FIRST_PERSON = (
-    "I am [A age|52] and work as a [A occupation|teacher]. My son is [B age|19] and a [B occupation|student]."
-)
+TEXTS = {
+    "COUPLE": (
+        "[A full_name|Ada Lund] is a [A age|34]-year-old [A occupation|nurse] in [A city|Aarhus]. She earns "
+        "[A monthly_income|4,200] a month. Her husband [B full_name|Per Lund] is [B age|41] and a [B occupation|pilot]."
+    ),
+    "REFERRAL": (
+        "I saw Mrs. [A patient_name|Ada Lund], [A age|34], with Dr. [B full_name|Bo Moe]. The patient is a "
+        "[A occupation|nurse]. Her mother, [C relative_name|Kari Lund], is [C age|71]."
+    ),
+    "FIRST_PERSON": (
+        "I am [A age|52] and work as a [A occupation|teacher]. My son is [B age|19] and a [B occupation|student]."
+    ),
+}
 
 
 def needed_in(marked: str, query: str | None) -> list[str]:
@@ -37,7 +39,7 @@ def test_an_intent_needs_its_categories(query: str, category: str) -> None:
 @pytest.mark.parametrize("query", [None, "", "Summarize this.", "Hello there", "Please rewrite the text politely."])
 def test_a_question_without_intent_needs_nothing(query: str | None) -> None:
     assert needed_categories(query) == frozenset()
-    assert needed_in(COUPLE, query) == []
+    assert needed_in(TEXTS["COUPLE"], query) == []
 
 
 def test_words_are_whole_and_of_any_case() -> None:
@@ -56,28 +58,9 @@ def test_the_table_needs_no_name_and_every_quasi_identifier_is_needed_by_some_in
     assert {one.id for one in categories().values() if not one.direct} - needed == {"ward"}
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "needed"),
-    [
-        (COUPLE, "What career should she choose?", ["nurse"]),
-        (COUPLE, "What job suits her husband?", ["pilot"]),
-        (COUPLE, "Is Ada's career stable?", ["nurse"]),
-        (COUPLE, "How old are they?", ["34", "41"]),
-        (COUPLE, "Which job pays better?", ["nurse", "4,200", "pilot"]),
-        (COUPLE, "How old is my daughter?", []),
-        (REFERRAL, "How old is the patient?", ["34"]),
-        (REFERRAL, "How old is she?", ["34"]),
-        (REFERRAL, "Which dose is right?", ["34"]),
-        (REFERRAL, "How old is her mother?", ["71"]),
-        (FIRST_PERSON, "What job should I look for?", ["teacher"]),
-        (FIRST_PERSON, "What job should my son look for?", ["student"]),
-        # Of somebody alone any pronoun means them; a text that mentions nobody is about whoever is asked about.
-        ("[A full_name|Robin Doe], [A age|34], of [A city|Aarhus].", "How old is he?", ["34"]),
-        ("[A age|34], lives in [A city|Aarhus].", "Where does she live?", ["Aarhus"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "query", "needed"), ROWS["what is needed is of whom a question is about"])
 def test_what_is_needed_is_of_whom_the_question_is_about(text: str, query: str, needed: list[str]) -> None:
-    assert needed_in(text, query) == needed
+    assert needed_in(TEXTS.get(text, text), query) == needed
 
 
 @pytest.mark.parametrize("query", ["Write her a short reminder of her next visit", "Is the region of pain typical?"])

@@ -1,7 +1,7 @@
 """What a detector or a group of rules finds in a text, as (category, text) pairs in the order of the text."""
 
-from clinaudit.audit.pii.detectors.combined import Readings
 from clinaudit.audit.pii.detectors.rules import RuleRows, rule_groups
+from clinaudit.audit.pii.masking.detection import Readings
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
 
 

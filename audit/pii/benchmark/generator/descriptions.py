@@ -36,10 +36,7 @@ def place_of(number: int) -> str:
 
 
 def write_out(text: str, values: Sequence[str]) -> tuple[str, list[tuple[int, int, int]]]:
-    """Return a text with its values in place, and where each stands: start, end (half-open), number of the value.
-
-    A value that ends with a full stop ends its sentence: `at Marrwick Foods Inc..` has one stop too many.
-    """
+    """Return a text with its values in place, and start, end and number of each; a value may end the sentence."""
     done, at, spans = "", 0, []
     for place in _PLACE.finditer(text):
         number = ord(place[0]) - _FIRST_PLACE
@@ -172,10 +169,7 @@ class _Pen:
         called: tuple[str, str],
         common: Mapping[str, int] = {},
     ) -> Described:
-        """Write the values of a person's facts but for those in `common`, which are written already, by number.
-
-        `called` are the person's noun and own possessive.
-        """
+        """Write the values of a person's facts but those in `common`; `called` are the noun and own possessive."""
         rng = self._rng
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
         numbers: dict[str, int] = {}

@@ -174,10 +174,7 @@ _CRITERIA: Final[tuple[Callable[[Sample], float], ...]] = (
 
 
 def _select_hard(pool: _Pool, *, number: int) -> Iterator[Sample]:
-    """Yield the hardest of the single and of the multi samples: by turns the longest, the densest, the neediest left.
-
-    The paper names the criteria and not how they combine: a third by each is taken here, half of them of two subjects.
-    """
+    """Yield the hardest of the single and of the multi samples, half each, by each criterion in turn **[choice]**."""
     shares: dict[Subset, int] = {"single": number - number // 2, "multi": number // 2}
     chosen: list[Sample] = []
     for subset, share in shares.items():
@@ -192,10 +189,7 @@ def _select_hard(pool: _Pool, *, number: int) -> Iterator[Sample]:
 
 
 def _weave_distract(drafter: Drafter, pool: _Pool, *, number: int) -> Iterator[Sample]:
-    """Yield samples of five descriptions in one thread, with a question over three of them.
-
-    The next five; where no question fits them, or a check fails, five others.
-    """
+    """Yield samples of five descriptions in one thread: the next five, or others where no question fits."""
     drafts = [draft for subset in _PLAIN for draft in pool[subset][: _POOL_PER_DISTRACT * number]]
     drafter.rng("distract", 0).shuffle(drafts)
     for at in range(number):
@@ -268,10 +262,7 @@ PAPER_COUNTS: Final[Mapping[Subset, int]] = {"single": 1214, "multi": 1228, "har
 def generate_samples(
     *, counts: Mapping[Subset, int], domain: Domain, seed: int, part: Part = "scored"
 ) -> Iterator[Sample]:
-    """Yield the samples of each subset, in the order single, multi, hard, distract; the same for the same seed.
-
-    `hard` and `distract` are made of single and multi samples of the same seed, whether or not those are asked for.
-    """
+    """Yield the samples of each subset; `hard` and `distract` are made of the others, asked for or not."""
     hard, distract = counts.get("hard", 0), counts.get("distract", 0)
     drafter = Drafter(domain=domain, seed=seed, grammar=grammar(part))
     kept = max(_POOL_PER_HARD * hard, _POOL_PER_DISTRACT * distract)

@@ -38,10 +38,7 @@ _SENTENCES: Final = frozenset(
 
 
 def part_of(template: str) -> Part:
-    """Return the part that a sentence template is in: `training` for about a third of them.
-
-    It hangs on the words and slots alone: `{my} SSN is {x}` and `{my} ssn is {x}!` are both `scored`.
-    """
+    """Return the part of a sentence template, by its words and slots alone: `training` for about a third of them."""
     words = " ".join(re.findall(r"\{\w+\}|\w+", template.casefold()))
     number = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), "big")
     return "training" if number % _THIRDS == _HELD_OUT else "scored"
@@ -142,13 +139,15 @@ def grammar(part: Part) -> Grammar:
         for row in scenes[domain].values():
             row |= row.pop("told")
             row["fillers"] += scenes["anywhere"][domain][row["person"]]
+
+    def each(kind: Any, table: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(kind(id=name, **row) for name, row in table.items())
+
     return Grammar(
         clauses={key: Clauses(**row) for key, row in _held(_read("clauses"), part).items()},
-        scenes={domain: tuple(Scene(id=name, **row) for name, row in scenes[domain].items()) for domain in DOMAINS},
-        encounters={
-            domain: tuple(Encounter(id=name, **row) for name, row in encounters[domain].items()) for domain in DOMAINS
-        },
-        threads=tuple(Thread(id=name, **row) for name, row in _held(_read("threads"), part).items()),
+        scenes={domain: each(Scene, scenes[domain]) for domain in DOMAINS},
+        encounters={domain: each(Encounter, encounters[domain]) for domain in DOMAINS},
+        threads=each(Thread, _held(_read("threads"), part)),
         **turns,
         **_held(_read("questions"), part),
     )

@@ -71,10 +71,7 @@ class Person:
 def draw_person(
     rng: random.Random, *, kind: Kind = "person", today: date | None = None, occupation: str | None = None
 ) -> Person:
-    """Draw a person whose facts agree: what they have learned before what they do, and that before what they earn.
-
-    `today` and `occupation` are drawn where they are not given.
-    """
+    """Draw a person whose facts agree; `today` and `occupation` are drawn where they are not given."""
     words = vocabulary()
     jobs = "clinicians" if kind == "clinician" else "names"
     gender: Gender = "other" if rng.random() < _OTHER_GENDER_SHARE else rng.choice(("female", "male"))
@@ -167,10 +164,7 @@ _SLOT: Final = re.compile(r"\{(?:(\d+)-(\d+)|([a-z_]+?)(\d*))\}")
 
 
 def compose(name: str, rng: random.Random, **given: str) -> str:
-    """Return a text of a list of the vocabulary, its slots filled: `{stem} Falls` may become `Marrwick Falls`.
-
-    `given` are texts of slots that are no lists.
-    """
+    """Return a text of a list, its slots filled by lists or as `given`: `{stem} Falls` may become `Marrwick Falls`."""
 
     def part(slot: re.Match[str]) -> str:
         low, high, of_list, times = slot.groups()

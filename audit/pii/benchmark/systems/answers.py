@@ -150,10 +150,7 @@ def answer_by_detector(
 def answer_by_gold(
     system: str, samples: Iterable[Sample], advance: Advance, *, mask_all: bool = False
 ) -> Iterator[SampleAnswers]:
-    """Yield the answers of an oracle that is given every entity, as with-choice is of a model.
-
-    Relevance is decided by rules; with `mask_all` nothing is needed.
-    """
+    """Yield the answers of an oracle that is given every entity; with `mask_all` it takes none to be needed."""
     for sample in samples:
         subjects = [_subject((one.text, one.type) for one in subject.entities) for subject in sample.subjects]
         yield _answers(system, sample, subjects, sample.gold_spans(), query=None if mask_all else sample.query)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import torch
 from torch import nn
@@ -44,32 +44,25 @@ _TOKEN: Final = re.compile(r"[^\W_]+|[^\w\s]|_")
 _OUTSIDE: Final = "O"
 
 
-class Token(NamedTuple):
-    """Characters `start` to `end` (half-open) of a text."""
-
-    text: str
-    start: int
-    end: int
+#: Where a token stands in its text, and what it is.
+Token = re.Match[str]
 
 
 def split_tokens(text: str) -> list[Token]:
     """Return the tokens of a text in order; white space is no token."""
-    return [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return list(_TOKEN.finditer(text))
 
 
 def tag_tokens(tokens: Sequence[Token], spans: Sequence[EntitySpan]) -> list[str]:
-    """Return each token's tag: `B-category` at an entity's first token, `I-category` at the others, else `O`.
-
-    A token that an entity holds in part is the entity's.
-    """
+    """Return each token's tag: `B-` or `I-category`, else `O`; a token that an entity holds in part is the entity's."""
     tags: list[str] = []
     waiting = sorted(spans, reverse=True)
     mark = "B"
     for token in tokens:
-        while waiting and waiting[-1].end <= token.start:
+        while waiting and waiting[-1].end <= token.start():
             waiting.pop()
             mark = "B"
-        is_inside = bool(waiting) and token.end > waiting[-1].start
+        is_inside = bool(waiting) and token.end() > waiting[-1].start
         tags.append(f"{mark}-{waiting[-1].category}" if is_inside else _OUTSIDE)
         mark = "I" if is_inside else mark
     return tags
@@ -81,11 +74,11 @@ def spans_of_tags(tokens: Sequence[Token], tags: Sequence[str]) -> Iterator[Enti
     for token, tag in zip(tokens, tags, strict=True):
         mark, _, named = tag.partition("-")
         if mark == "I" and named == category:
-            end = token.end
+            end = token.end()
             continue
         if category:
             yield EntitySpan(start, end, category, NAME)
-        category, start, end = named, token.start, token.end
+        category, start, end = named, token.start(), token.end()
     if category:
         yield EntitySpan(start, end, category, NAME)
 
@@ -109,11 +102,8 @@ class _Vocabulary:
 
 
 def _features(token: Token) -> tuple[str, str, str]:
-    """Return a token's word, its shape, and its ending, the last three letters.
-
-    The shape of `Xxxxx` is `Xx`, of `2024` `dddd`, of `AB12` `Xd`; digits are counted up to six.
-    """
-    text, word = token.text, token.text.casefold()
+    """Return a token's word, its shape (`Xxxxx` is `Xx`, `2024` `dddd`, `AB12` `Xd`) and its last three letters."""
+    text, word = token[0], token[0].casefold()
     signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in text]
     shape = "d" * min(len(text), 6) if text.isdigit() else "".join(sign for sign, _ in groupby(signs))[:8]
     return word, shape, word[-3:]
@@ -160,7 +150,7 @@ class BilstmCrf:
                 (best,) = self._network.crf.decode(tag_scores, mask=torch.ones(1, len(part), dtype=torch.bool))
                 for span in spans_of_tags(part, [self._vocabulary.tags[number] for number in best]):
                     # Of a type the category that scores best over the tokens.
-                    inside = [place for place, token in enumerate(part) if span.start <= token.start < span.end]
+                    inside = [place for place, token in enumerate(part) if span.start <= token.start() < span.end]
                     pairs = zip(
                         category_scores[0][inside].sum(dim=0).tolist(), self._vocabulary.categories, strict=True
                     )

@@ -12,10 +12,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
-from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.taxonomy import UnionDetector, categories
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, Question, QuestionOrigin, stands_in, words_of
 from clinaudit.priors.corpus.corpus import Corpus

@@ -7,11 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import read_rows
 from support.pii.marked_samples import sample_of, statistics_of
 
-from clinaudit.audit.pii.benchmark.sample import Entity, Sample, check_sample, iter_samples, occurrences
+from clinaudit.audit.pii.benchmark.sample import (
+    Entity,
+    Sample,
+    check_sample,
+    find_occurrences,
+    iter_samples,
+    occurrences,
+)
 from clinaudit.errors import BadInputError
 
+ROWS = read_rows("pii/rows.txt")
 MARKED = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
 Change = Callable[[dict[str, Any]], object]
 
@@ -196,16 +205,13 @@ def test_a_planted_fault_is_found_without_telling_content(plant: Any, found: str
     assert not any(text in problem for problem in problems for text in ("Ann", "Elm", "Kestwick", "Bo R"))
 
 
-@pytest.mark.parametrize(
-    ("text", "within", "spans"),
-    [
-        ("25", "1925 25 256 25.5", [(5, 7), (12, 14)]),
-        ("$40", "a$40, $400", [(1, 4)]),
-        ("A+", "A++ BA+ A+", [(0, 2), (8, 10)]),
-        ("Lê", "Lên Lê", [(4, 6)]),
-        ("a_b", "a_b_c a_b", [(6, 9)]),
-        ("", "abc", []),
-    ],
-)
-def test_occurrences_stand_at_token_boundaries(text: str, within: str, spans: list[tuple[int, int]]) -> None:
-    assert occurrences(text, within) == spans
+@pytest.mark.parametrize(("text", "within", "spans"), ROWS["where a text stands as a token"])
+def test_occurrences_stand_at_token_boundaries(text: str, within: str, spans: list[list[int]]) -> None:
+    assert list(map(list, occurrences(text, within))) == spans
+
+
+@pytest.mark.parametrize(("entities", "text", "expected"), ROWS["where entities stand apart"])
+def test_entities_stand_apart_the_longest_first(entities: list[str], text: str, expected: list[list[object]]) -> None:
+    found = find_occurrences(entities, text)
+    assert [[start, entity] for (start, _), entity in found] == expected
+    assert [text[start:end] for (start, end), _ in found] == [entity for _, entity in expected]

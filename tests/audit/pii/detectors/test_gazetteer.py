@@ -70,17 +70,7 @@ def test_every_patient_of_the_corpus_is_found_in_the_notes_of_it(gazetteer):
     assert missed == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Hill's labs, RE: Grace, spoke with May for Hill", ["Hill", "Grace", "Hill"]),
-        ("sister Ida, by Grace", ["Ida", "Grace"]),
-        ("Grace M. Hill and Ida Maria Berg; HILL, GRACE M.", ["Grace M. Hill", "Ida Maria Berg", "HILL, GRACE"]),
-        ("seen by Vargas, told O'Neil", ["Vargas", "O'Neil"]),
-        # No name, whoever bears it.
-        ("on the hill, Hill sign of May, The Hill, saving grace, Grace period", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), ROWS["a filter finds a word of a name beside a cue"])
 def test_a_filter_finds_a_word_of_a_name_beside_a_cue(filter_of_names, text, expected):
     assert [found for _, found in found_by(filter_of_names, text)] == expected
 

@@ -12,7 +12,6 @@ from support.pii.masked_by_rules import BY_RULES, mask_prompt
 
 from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
-from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
@@ -69,9 +68,3 @@ def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
     masked = mask_prompt("Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, BY_RULES)
     assert masked.text is not None
     assert masked.text.endswith("Then <PERSON_1> left.")
-
-
-def test_cells_are_parted_by_no_mark_within_quotes() -> None:
-    text = 'name,note,mrn\n"Quex, Zora","seen, well",4711\nZora,"",12\n'
-    found = {(span.category, text[span.start : span.end]) for span in StructuredText().detect(text)}
-    assert found == {("patient_name", "Quex, Zora"), ("mrn", "4711"), ("patient_name", "Zora"), ("mrn", "12")}

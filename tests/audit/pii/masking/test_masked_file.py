@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.cases import read_rows
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
@@ -155,6 +156,21 @@ def test_two_maskings_to_one_place_are_refused(tmp_path: Path, out: str, map_fil
     assert list(read_map(tmp_path / "map.jsonl")) == ["0", "1", "2"]
 
 
+@pytest.mark.parametrize(("key", "status"), read_rows("pii/rows.txt")["an id that holds an identifier is refused"])
+def test_an_id_that_holds_an_identifier_is_refused_and_new_ids_may_go_to_the_same_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, status: int
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"id": key, "text": "Patient: Ada Cranecott, asthma."}) + "\n")
+    command = ["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]
+    assert run(command) == status
+    printed = capsys.readouterr()
+    assert not status or key not in printed.out + printed.err
+    if status:
+        assert files_in(tmp_path).keys() == {"prompts.jsonl"}
+        assert run([*command, "--new-ids"]) == 0
+
+
 def test_a_map_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
     mask(tmp_path, write_prompts(tmp_path, rows=3), PatternDetector(), map_file=tmp_path / "map.jsonl")
     held = (tmp_path / "map.jsonl").read_bytes()
@@ -162,3 +178,22 @@ def test_a_map_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"map\.jsonl is no map, or damaged") as error:
         read_map(tmp_path / "map.jsonl")
     assert "Lund" not in error.value.render()
+
+
+def test_new_ids_are_the_lines_of_the_prompts_and_answers_come_back_by_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts, answers = tmp_path / "prompts.jsonl", tmp_path / "answers.jsonl"
+    texts = {"Cranecott-1": "Patient: Ada Cranecott, asthma, seen 01/20/2002.", "7": "Mrs. Lund"}
+    rows = [{"id": key, "text": text} for key, text in texts.items()]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    masked, read = tmp_path / "masked.jsonl", tmp_path / "read.jsonl"
+    assert run(["mask", str(prompts), "--out", str(masked), "--new-ids", "--rules-only", "--quiet"]) == 0
+    assert [json.loads(line)["id"] for line in masked.read_text().splitlines()] == [1, 2]
+    answers.write_text(json.dumps({"id": 1, "text": "[PATIENT_1] again on <DATE_1+7d>; <DATE_1+7w>, PATIENT_2"}) + "\n")
+    capsys.readouterr()
+    map_file = tmp_path / "masked.jsonl.evidence" / "map.jsonl"
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(read), "--quiet"]) == 0
+    expected = "Ada Cranecott again on 01/27/2002; <DATE_1+7w>, PATIENT_2"
+    assert json.loads(read.read_text()) == {"id": 1, "text": expected}
+    assert "2 tags are of no prompt" in capsys.readouterr().out

@@ -32,13 +32,13 @@ def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[Maske
 
 @pytest.mark.usefixtures("short_parts")
 def test_several_processes_write_what_one_does() -> None:
-    hostile = [one.text for one in planted_texts(60, seed=7)]
+    hostile = [one.text for one in planted_texts(30, seed=7)]
     # Long ones, which are looked through in parts, beside short ones.
     texts: list[tuple[str, str | None]] = [("\n".join(hostile), "How old is she?"), ("\r\n".join(hostile[::-1]), None)]
     texts += [(text, "When was she seen?") for text in hostile[:6]]
     alone = _by_processes(texts, 1)
-    assert alone == _by_processes(texts, 2) == _by_processes(texts, 3)
-    assert sum(one.tags for one in alone) > 100
+    assert alone == _by_processes(texts, 3)
+    assert sum(one.tags for one in alone) > 50
     assert alone[0].text is not None
 
 
@@ -74,7 +74,7 @@ def test_a_text_on_which_a_detector_fails_in_a_process_is_withheld_alone() -> No
 
 @pytest.mark.usefixtures("short_parts")
 def test_the_command_gives_the_same_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = [one.text for one in planted_texts(30, seed=9)]
+    texts = [one.text for one in planted_texts(15, seed=9)]
     texts.append("\n".join(texts))
     rows = [{"id": f"row-{number}", "text": text, "query": "How old is he?"} for number, text in enumerate(texts)]
     (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

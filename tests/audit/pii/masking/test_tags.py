@@ -28,33 +28,8 @@ def masked(text: str, query: str | None = None) -> str:
     return result.text
 
 
-def test_one_value_has_one_tag_however_it_is_written() -> None:
-    assert masked("01/02/2024, January 2, 2024, 2024-01-02, 03/13/2024") == (
-        "<DATE_1>, <DATE_1>, <DATE_1>, <DATE_2+71d>"
-    )
-    assert masked("Ada Lund (Lund, Ada), then ADA LUND; Kari Lund") == (
-        "<PATIENT_1> (<PATIENT_1>), then <PATIENT_1>; <PATIENT_2>"
-    )
-
-
-def test_a_part_of_a_name_has_the_tag_of_the_one_name_that_it_can_be_of() -> None:
-    assert masked("Ada Lund came. Mrs. Lund was well, and so was Ada.") == (
-        "<PATIENT_1> came. Mrs. <PATIENT_1> was well, and so was <PATIENT_1>."
-    )
-    # Of two who share it, it can be either's.
-    assert masked("Ada Lund and Kari Lund came. Lund was well.") == (
-        "<PATIENT_1> and <PATIENT_2> came. <PATIENT_3> was well."
-    )
-
-
-def test_intervals_are_from_the_first_date_of_the_record() -> None:
-    assert masked("01/15/2024 after 01/01/2024 and 12/31/2023, before 02/29/2024") == (
-        "<DATE_1> after <DATE_2-14d> and <DATE_3-15d>, before <DATE_4+45d>"
-    )
-
-
-@pytest.mark.parametrize(("text", "expected"), ROWS["the order of days and months is one for a text"])
-def test_the_order_of_days_and_months_is_one_for_a_text(text: str, expected: str) -> None:
+@pytest.mark.parametrize(("text", "expected"), ROWS["how a text is tagged"])
+def test_how_a_text_is_tagged(text: str, expected: str) -> None:
     assert masked(text) == expected
 
 
@@ -66,33 +41,6 @@ def test_days_are_counted_on_in_the_order_of_the_text() -> None:
     )
     unclear = mask_prompt("Seen 03/05/2024.", None, DETECTOR)
     assert unmask_text("<DATE_1+7d>", unclear.forms) == ("<DATE_1+7d>", 1)
-
-
-@pytest.mark.parametrize(("text", "expected"), ROWS["no two dates tell of more than ten years"])
-def test_no_two_dates_tell_of_more_than_ten_years(text: str, expected: str) -> None:
-    assert masked(text) == expected
-
-
-def test_a_date_of_birth_has_no_interval_nor_one_by_which_somebody_is_over_89() -> None:
-    assert masked("born 03/04/1990, seen 01/02/2024; since 03/04/1990") == (
-        "born <BIRTH_DATE_1>, seen <DATE_1>; since <BIRTH_DATE_1>"
-    )
-    assert masked("seen 01/02/2024, parents wed 01/01/1930") == "seen <DATE_1>, parents wed <DATE_2>"
-
-
-def test_ages_over_89_do_not_tell_the_age() -> None:
-    assert masked("a 93-year-old and a 34-year-old", "How old are they?") == (
-        "a <AGE_OVER_89_1>-year-old and a 34-year-old"
-    )
-
-
-def test_text_that_looks_like_a_tag_is_masked_itself() -> None:
-    text = "<PATIENT_1> is not <PATIENT_1>, Ada Lund; <DATE_2+14d> nor <patient_1>, <X_0> or <PATIENT_<TAG_1>>"
-    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <TAG_3>, <TAG_4> or <PATIENT_<TAG_5>>"
-    # Every spelling that is read as a tag of an answer.
-    assert masked("[patient_1], PATIENT_1, &lt;PATIENT_1&gt; of Ada Lund; COVID_19, [1], XPATIENT_12") == (
-        "<TAG_1>, <TAG_2>, <TAG_3> of <PATIENT_1>; COVID_19, [1], X<TAG_4>"
-    )
 
 
 def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> None:
@@ -217,20 +165,3 @@ def test_one_pass_finds_what_one_search_a_value_does() -> None:
         assert {(one.start, one.end) for one in found} == places_one_by_one(text, hidden, long_enough)
         some += bool(found)
     assert some > 20
-
-
-def test_the_text_is_read_once_however_many_values_there_are(monkeypatch) -> None:
-    import ahocorasick
-
-    made = []
-    real = ahocorasick.Automaton
-
-    def counted(*arguments):
-        made.append(arguments)
-        return real(*arguments)
-
-    monkeypatch.setattr(ahocorasick, "Automaton", counted)
-    values = [(f"Name{number:04d}x", Hidden(0, 1, "school")) for number in range(2000)]
-    found = find_values(FoldedText("of Name1234x and Name0007x"), values)
-    assert len(found) == 2
-    assert len(made) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.pii import identifier_server
 from support.pii.marked_samples import sample_of
-from support.servers.fault_server import MODEL, says, status
+from support.servers.fault_server import MODEL, says
 
 from clinaudit.audit.pii.benchmark.systems.served_model import (
     RELEVANCE,
@@ -19,13 +19,12 @@ from clinaudit.audit.pii.benchmark.systems.served_model import (
     ask_for_entities,
     ask_for_ratings,
     ask_what_is_needed,
+    asked_model,
     measure_utility,
-    measured_model,
 )
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
-from clinaudit.errors import BadInputError
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."
 QUERY = "Where are they to be visited?"
@@ -46,7 +45,7 @@ def server():
 def system(server):
     with open_memory_cache() as cache:
         access = Access(concurrency=2, retries=0, deadline_s=300.0)
-        yield measured_model(ServedModel(server.url, MODEL), access, seed=5, cache=cache)
+        yield asked_model(ServedModel(server.url, MODEL), access, kind="pii-bench", name="asked", seed=5, cache=cache)
 
 
 def test_it_is_asked_for_every_person_at_temperature_0(server, system) -> None:
@@ -118,12 +117,6 @@ def test_a_text_cannot_pose_as_the_question(server, system) -> None:
     assert "<|im_start|>" not in asked
     assert "[INST]" not in asked
     assert answer.found == ["ward 7"]
-
-
-def test_errors_say_whose_endpoint_it_is(server, system) -> None:
-    server.always = status(400)
-    with pytest.raises(BadInputError, match=r"^the endpoint of the system that is measured \(--served-url\)"):
-        list(system.ask([ask_for_entities(TEXT)], quiet))
 
 
 RATINGS = {"all": 4, "some": 7}
