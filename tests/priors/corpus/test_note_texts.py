@@ -138,12 +138,11 @@ def test_parquet_in_slices_gives_the_same_corpus_as_jsonl(
             )
 
 
-@pytest.mark.parametrize(("first_rows", "slice_bytes"), [(1, 1), (3, 500), (10**6, 10**9)])
-def test_slices_of_any_size_give_every_row_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_rows: int, slice_bytes: int
+@pytest.mark.parametrize("batch_rows", [1, 7, 10**6])
+def test_batches_of_any_size_give_every_row_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch_rows: int
 ) -> None:
-    monkeypatch.setattr(child_readers, "_FIRST_ROWS", first_rows)
-    monkeypatch.setattr(child_readers, "_SLICE_BYTES", slice_bytes)
+    monkeypatch.setattr(child_readers, "_BATCH_ROWS", batch_rows)
     rows = ROWS[:100]
     pl.DataFrame(rows).write_parquet(tmp_path / "notes.parquet", row_group_size=30)
     out = io.BytesIO()
