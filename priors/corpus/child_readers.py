@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
@@ -123,9 +124,9 @@ def _write_parquet(path: Path, columns: Sequence[str], out: IO[bytes]) -> None:
         return
     total, number = scan.select(pl.len()).collect().item(), 0
     scan = scan.select(_as_json_has_it(name, schema[name]) for name in names)
-    for frame in scan.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True):
-        for number, row in enumerate(frame.iter_rows(), start=number + 1):
-            _write_line([number, row], out)
+    batches = scan.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True)
+    for number, row in enumerate(chain.from_iterable(frame.iter_rows() for frame in batches), start=1):
+        _write_line([number, row], out)
     if number != total:
         raise EOFError("fewer rows than the file says it has")
 

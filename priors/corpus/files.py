@@ -1,8 +1,7 @@
 """Input files opened safely and read line by line, compressed or not.
 
-Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end. The
-result is lines, or a `BadInputError` in fixed words: the messages of decompressors and parsers are never passed on,
-since they quote content.
+Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end.
+Messages of decompressors are never passed on, since they quote content.
 """
 
 import codecs
