@@ -1,8 +1,7 @@
 """Confidence intervals, multiplicity and agreement: Beta bounds, bootstrap, Newcombe (MOVER), pairs, Holm, kappa.
 
-Owns formulas on counts, sums and one value a patient. Knows nothing of generations, diagnoses, tiers or verdicts. All
-intervals are two-sided 95% (docs/methods.md, sections 7 and 8). An estimate made from no data is null with a reason,
-never 0.
+Owns formulas on counts, sums and one value a patient (docs/methods.md, sections 7 and 8). All intervals are two-sided
+95%. An estimate made from no data is null with a reason, never 0.
 """
 
 import math
@@ -48,8 +47,8 @@ def bootstrap_mean_over_patients(
 ) -> tuple[float, float]:
     """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
 
-    `sums` and `counts` hold one number a patient, `(patients,)`: the sum of its generations' values, and the number of
-    its generations, at least one. Raises `ValueError` without a patient.
+    Both are `(patients,)`: the sum of a patient's values, and how many there are, at least one. Raises `ValueError`
+    without a patient.
     """
     return percentile_interval(resample_means(sums[:, None], counts[:, None], seed=seed)[:, 0])
 
