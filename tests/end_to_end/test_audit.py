@@ -44,14 +44,8 @@ def test_a_run_leaves_what_the_results_page_names(audited):
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     jsonschema.validate(json.loads((audited / "results.json").read_text(encoding="utf-8")), json_schema())
     exact, published = exact_of(audited), published_of(audited)
-    assert set(exact.frame["metric"]) >= {
-        "attributable_fraction",
-        "own_identifiers",
-        "auroc_all",
-        "smd",
-        "patients",
-        "judge_sensitivity",
-    }
+    some = {"attributable_fraction", "own_identifiers", "auroc_all", "smd", "patients", "judge_sensitivity"}
+    assert set(exact.frame["metric"]) >= some
     assert set(published.frame["metric"]) <= set(exact.frame["metric"])
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
