@@ -119,53 +119,41 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
-    return _matcher(diagnosis).find(text, kinds)
+    lists, not_meant = _lists_of(diagnosis)
+    found = [TermMatch(span, kind) for kind, terms in lists.items() if kind in kinds for span in terms.find(text)]
+    if found and (other := not_meant.find(text)):
+        starts = [span.start for span in other]
+        within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
+        found = [
+            match
+            for match, one in zip(found, within, strict=True)
+            if not (one.start <= match.span.start and match.span.end <= one.end)
+        ]
+    # Without those inside a longer one ("manic" in "manic depression").
+    kept: list[TermMatch] = []
+    for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
+        if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
+            kept.append(match)
+    return kept
 
 
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
-    return bool(_matcher(diagnosis).find(text, _REFERRING_KINDS))
+    return bool(find_terms(text, diagnosis, _REFERRING_KINDS))
 
 
-class _TermMatcher:
-    """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
-
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        lists = {
-            TermKind.NAME: diagnosis.names,
-            TermKind.MEDICATION: diagnosis.medications,
-            TermKind.SYMPTOM: diagnosis.symptoms,
-        }
-        cased = frozenset(diagnosis.as_written)
-        self._terms = {kind: _terms(own, cased.intersection(own)) for kind, own in lists.items()}
-        self._terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
-        self._not_meant = _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
-
-    def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
-        """Return the terms of the given kinds in `text`, by position."""
-        held = _beginnings_in(text, len(_Terms.all))
-        found = [
-            TermMatch(span, kind)
-            for kind, terms in self._terms.items()
-            if kind in kinds and terms in held
-            for span in terms.find(text)
-        ]
-        if not found:
-            return found
-        if other := self._not_meant.find(text):
-            starts = [span.start for span in other]
-            within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
-            found = [
-                match
-                for match, one in zip(found, within, strict=True)
-                if not (one.start <= match.span.start and match.span.end <= one.end)
-            ]
-        # Without those inside a longer one ("manic" in "manic depression").
-        kept: list[TermMatch] = []
-        for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
-            if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
-                kept.append(match)
-        return kept
+@lru_cache(maxsize=256)
+def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms]":
+    """Return the compiled terms by kind, and the phrases that mean something else."""
+    lists = {
+        TermKind.NAME: diagnosis.names,
+        TermKind.MEDICATION: diagnosis.medications,
+        TermKind.SYMPTOM: diagnosis.symptoms,
+    }
+    cased = frozenset(diagnosis.as_written)
+    terms = {kind: _terms(own, cased.intersection(own)) for kind, own in lists.items()}
+    terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
+    return terms, _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
 
 
 class _Terms:
@@ -233,11 +221,6 @@ def _beginnings_in(text: str, lists: int) -> dict[Any, list[int]]:
         for terms in held:
             starts.setdefault(terms, []).append(last - length + 1)
     return starts
-
-
-@lru_cache(maxsize=256)
-def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
-    return _TermMatcher(diagnosis)
 
 
 # A word ends where letters and digits end; an underscore is no part of a word.

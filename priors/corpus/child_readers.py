@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.corpus.files import DataFile, open_file, reading
 from clinaudit.priors.corpus.header import Header
 
 if TYPE_CHECKING:
@@ -66,13 +66,11 @@ def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Ite
     # -P: a module `polars` lying in the working directory must not be imported.
     command = [sys.executable, "-P", "-m", __name__, kind, str(file.path.absolute()), sheet or ""]
     command += sorted(header.columns)
-    try:
+    with reading(file.name):
         # What a panic prints may quote content.
         child = subprocess.Popen(
             command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-    except OSError as error:
-        raise unreadable(file.name, error) from None
     whole = True
     with child:
         lines = cast("IO[bytes]", child.stdout)

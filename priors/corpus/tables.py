@@ -154,10 +154,8 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
     except BadInputError as error:
         problems.add(name or shown, f"{error.message}{_advise_import(path.name)}")
         return {}
-    try:
+    with on_disk.reading("the corpus directory"):
         names = sorted(entry.name for entry in path.iterdir())
-    except OSError as error:
-        raise on_disk.unreadable("the corpus directory", error) from None
     found: dict[str, DataFile] = {}
     for schema in SCHEMAS:
         ours = [name for name in names if name.lower() in {schema.name + ending for ending in FILE_ENDINGS}]
