@@ -108,8 +108,8 @@ class Draft:
     #: Of a fragment: the note after it, which the model is to continue. None: it is no fragment of a note.
     rest: str | None = None
     #: Of a fragment: it is the note as it begins, with every fact of the tier that the layout places in its banner, and
-    #: tells nothing of the illness that the tier does not know: no section, and no stretch of text that may be one. Of
-    #: background facts: they are the patient's own.
+    #: no section, nor a stretch of text that may be one, that the tier does not know. Of background facts: they are the
+    #: patient's own (`PatientFacts.are_own`).
     unbroken: bool | None = None
     #: Facts of which the prompt holds the patient's own value; also such as the tier does not know.
     holds: frozenset[Fact] = frozenset()

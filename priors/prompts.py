@@ -41,19 +41,16 @@ class Prior:
     max_new_tokens: int = 0
     excluded: bool = False
     reason: str | None = None
-    #: Of a fragment of a note: whether it is the note's own beginning (`Draft.unbroken`). Of background facts:
-    #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
-    #: that the layout places was found, and they run on into no other section. Excluded: False where the template
-    #: places what the fragment needs, and does not find it in this note; not of a section that it finds in most notes
-    #: of the layout.
+    #: As of the `Draft`, or of a fragment's facts in a chat: whether every fact that the layout places was found, and
+    #: they run on into no other section. Excluded: False where the template places what the fragment needs, and does
+    #: not find it in this note; not of a section that it finds in most notes of the layout.
     unbroken: bool | None = None
-    #: Of a note's beginning: what it shows beside the tier's facts.
+    #: As of the `Draft`.
     also_shows: tuple[str, ...] = ()
-    #: Likewise: headers of sections that it runs on into (`Draft.runs_on`).
     runs_on: tuple[str, ...] = ()
     #: Whether the fragment is of an earlier note than the latest, which lacks the tier's facts.
     earlier_note: bool = False
-    #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
+    #: As of the `Draft`; `prompt` is what the model's template makes of them.
     messages: tuple[Message, ...] = ()
     #: Of an answer that is drawn: its number, from 1; 0 for the likeliest answer.
     draw: int = 0

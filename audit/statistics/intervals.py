@@ -42,17 +42,6 @@ def bounds_of_mean(total: float, count: int) -> tuple[float, float]:
     return beta_bounds(min(max(total, 0.0), float(count)), count)
 
 
-def bootstrap_mean_over_patients(
-    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int
-) -> tuple[float, float]:
-    """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
-
-    Both are `(patients,)`: the sum of a patient's values, and how many there are, at least one. Raises `ValueError`
-    without a patient.
-    """
-    return percentile_interval(resample_means(sums[:, None], counts[:, None], seed=seed)[:, 0])
-
-
 def resample_means(
     sums: NDArray[np.float64], counts: NDArray[np.float64 | np.int64], *, seed: int, resamples: int = RESAMPLES
 ) -> NDArray[np.float64]:
@@ -76,18 +65,13 @@ def resample_means(
     return np.concatenate(means)
 
 
-def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 2.5% and 97.5% points of resampled values (1-D, finite)."""
-    low, high = np.quantile(resampled, (ALPHA / 2, 1 - ALPHA / 2))
-    return float(low), float(high)
-
-
 def interval_of_resamples(resampled: NDArray[np.float64]) -> tuple[float, float] | None:
     """Return the 95% percentile interval of the defined resamples; None where over 1% of them are undefined."""
     defined = resampled[np.isfinite(resampled)]
     if not defined.size or defined.size < (1 - MAXIMUM_UNDEFINED_SHARE) * resampled.size:
         return None
-    return percentile_interval(defined)
+    low, high = np.quantile(defined, (ALPHA / 2, 1 - ALPHA / 2))
+    return float(low), float(high)
 
 
 def divide_or_nan(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
