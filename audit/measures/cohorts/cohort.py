@@ -188,10 +188,8 @@ def match_cohorts(
     """
     ids = [diagnosis.id for diagnosis in panel]
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
-    who = ["patient_id", "diagnosis"]
-    missed = missing.select(who).unique().with_columns(misses=pl.lit(value=True))
-    marked = candidates.join(missed, on=who, how="left", maintain_order="left")
-    marked = marked.with_columns(pl.col("misses").fill_null(value=False))
+    who = pl.struct("patient_id", "diagnosis")
+    marked = candidates.with_columns(misses=who.is_in(missing.select(who=who)["who"].implode()))
     found, sets, refined = list[MatchedCohort](), settings.patients_per_cell, not settings.no_refine
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
         for diagnosis in ids:
@@ -199,11 +197,10 @@ def match_cohorts(
             found.append(match_cohort(own, sets=sets, seed=settings.seed, refined=refined, has_control=has_control))
             advance(1)
     cohorts = pl.concat([cohort.members for cohort in found]).drop("misses")
-    matched = cohorts.select(*who, matched=pl.lit(value=True))
     outcomes = [(diagnosis, cohort.status, cohort.reason) for diagnosis, cohort in zip(ids, found, strict=True)]
-    marked = candidates.join(matched, on=who, how="left", maintain_order="left")
+    matched = who.is_in(cohorts.select(who=who)["who"].implode())
     return Targets(
-        marked.with_columns(pl.col("matched").fill_null(value=False)).select(list(SCHEMAS["candidates"])),
+        candidates.with_columns(matched=matched).select(list(SCHEMAS["candidates"])),
         cohorts,
         pl.DataFrame(outcomes, schema=dict.fromkeys(("diagnosis", "status", "reason"), pl.String), orient="row"),
         _fill_up(patients, [cohort.members for cohort in found], seed=settings.seed),
