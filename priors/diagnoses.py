@@ -119,50 +119,41 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
-    return _matcher(diagnosis).find(text, kinds)
+    lists, not_meant = _lists_of(diagnosis)
+    found = [TermMatch(span, kind) for kind, terms in lists.items() if kind in kinds for span in terms.find(text)]
+    if found and (other := not_meant.find(text)):
+        starts = [span.start for span in other]
+        within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
+        found = [
+            match
+            for match, one in zip(found, within, strict=True)
+            if not (one.start <= match.span.start and match.span.end <= one.end)
+        ]
+    # Without those inside a longer one ("manic" in "manic depression").
+    kept: list[TermMatch] = []
+    for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
+        if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
+            kept.append(match)
+    return kept
 
 
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
-    return bool(_matcher(diagnosis).find(text, _REFERRING_KINDS))
+    return bool(find_terms(text, diagnosis, _REFERRING_KINDS))
 
 
-class _TermMatcher:
-    """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
-
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        kinds = (TermKind.NAME, TermKind.MEDICATION, TermKind.SYMPTOM)
-        lists = (diagnosis.names, diagnosis.medications, diagnosis.symptoms)
-        cased = frozenset(diagnosis.as_written)
-        self._terms = {kind: _terms(own, cased.intersection(own)) for kind, own in zip(kinds, lists, strict=True)}
-        self._terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
-        self._not_meant = _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
-
-    def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
-        """Return the terms of the given kinds in `text`, by position."""
-        held = _beginnings_in(text, len(_Terms.all))
-        found = [
-            TermMatch(span, kind)
-            for kind, terms in self._terms.items()
-            if kind in kinds and terms in held
-            for span in terms.find(text)
-        ]
-        if not found:
-            return found
-        if other := self._not_meant.find(text):
-            starts = [span.start for span in other]
-            within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
-            found = [
-                match
-                for match, one in zip(found, within, strict=True)
-                if not (one.start <= match.span.start and match.span.end <= one.end)
-            ]
-        # Without those inside a longer one ("manic" in "manic depression").
-        kept: list[TermMatch] = []
-        for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
-            if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
-                kept.append(match)
-        return kept
+@lru_cache(maxsize=256)
+def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms]":
+    """Return the compiled terms by kind, and the phrases that mean something else."""
+    lists = {
+        TermKind.NAME: diagnosis.names,
+        TermKind.MEDICATION: diagnosis.medications,
+        TermKind.SYMPTOM: diagnosis.symptoms,
+    }
+    cased = frozenset(diagnosis.as_written)
+    terms = {kind: _terms(own, cased.intersection(own)) for kind, own in lists.items()}
+    terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
+    return terms, _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
 
 
 class _Terms:
@@ -174,7 +165,7 @@ class _Terms:
     def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
         self._are_codes = cased is None
         self._pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, with_numbers)
-        self.beginnings = {beginning for term in terms for beginning in _beginnings(term)}
+        self.beginnings = set(map(_beginning, terms))
         self.all.append(self)
 
     @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
@@ -190,22 +181,13 @@ class _Terms:
 
 #: Two diagnoses may share them.
 _terms = cache(_Terms)
-#: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
-_FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
 
 
-def _beginnings(term: str) -> Iterator[str]:
-    """Yield how words begin where a term may stand: in small letters, after a blank, which alone is any way."""
-    begun = _FIRST_WORD.match(term.lower())
-    long, short, joined = ("", "", None) if begun is None else begun.groups()
-    if begun is None or not begun[0].isascii() or "#" in term[:3] or (joined and len(short + joined) < 3):
-        yield " "
-    elif long:
-        # Of "allergy" the plural has another end.
-        yield f" {long.removesuffix('y')}"
-    else:
-        # Of a short word the plural, and what a hyphen joins it with.
-        yield from (f" {short}{more} "[:4] for more in ("", "s", "es", joined or ""))
+def _beginning(term: str) -> str:
+    """Return how a word begins where a term may stand: a blank, and the stem in small letters, if it is of ASCII."""
+    word = re.match(r"[^\W_]*", term.lower())
+    # Of "allergy" the plural has another end.
+    return f" {word[0].removesuffix('y')}" if word is not None and word[0].isascii() else " "
 
 
 @lru_cache(maxsize=1)
@@ -241,11 +223,6 @@ def _beginnings_in(text: str, lists: int) -> dict[Any, list[int]]:
     return starts
 
 
-@lru_cache(maxsize=256)
-def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
-    return _TermMatcher(diagnosis)
-
-
 # A word ends where letters and digits end; an underscore is no part of a word.
 _WORD_START = r"(?<![^\W_])"
 _WORD_END = r"(?![^\W_])"
@@ -259,10 +236,7 @@ _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 
 
 def _compile_terms(terms: Sequence[str], cased: frozenset[str], with_numbers: bool) -> re.Pattern[str]:
-    """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search).
-
-    `with_numbers`: `#` in a term stands for any number.
-    """
+    """Compile the terms into one pattern, longest first; `with_numbers`: `#` in a term stands for any number."""
     groups: dict[str, list[str]] = {}
     for term in sorted(set(terms), key=lambda term: (-len(term), term)):
         keep_case = term in cased
@@ -291,10 +265,9 @@ def _rest_pattern(term: str) -> str:
             # Of "termination of pregnancy" the first noun has the plural.
             if pieces[number + 1 : number + 3] == [" ", "of"] and piece[-1] not in "sS":
                 parts.append("s?")
-    ends_in_letter = term[-1].isalpha()
     if len(term) > 3 and re.search(r"[^aeiou\W\d]y$", term):
         parts[-1] = parts[-1][:-1] + "(?:y|ies)"
-    elif ends_in_letter and term[-1] not in "sS":
+    elif term[-1].isalpha() and term[-1] not in "sS":
         parts.append("(?:es|s)?" if re.search(r"(?:x|ch|sh)$", term) else "s?")
     # After a sign ("HIV+") the next character may be anything.
     return "".join(parts) + (_WORD_END if term[-1].isalnum() else "")
@@ -329,14 +302,11 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
     lists = {key: _read_terms(f"{where}, field {key!r}", table.get(key, ()), problems) for key in _LISTS}
     if not lists["names"]:
         problems.append(f"{where}, field 'names': needs at least one")
+    terms = {*lists["names"], *lists["medications"], *lists["symptoms"]}
     rules: tuple[tuple[str, Callable[[str], object], str], ...] = (
         ("icd10", _ICD10_CODE.fullmatch, "is no ICD-10-CM code (capitals, as F41 or F43.1)"),
         ("snomed", _SNOMED_ID.fullmatch, "is no SNOMED CT id (6 to 18 digits, in quotes)"),
-        (
-            "as_written",
-            {*lists["names"], *lists["medications"], *lists["symptoms"]}.__contains__,
-            "is none of its names, medications or symptoms",
-        ),
+        ("as_written", terms.__contains__, "is none of its names, medications or symptoms"),
     )
     for key, holds, what in rules:
         problems += [f"{where}, field {key!r}: {term!r} {what}" for term in lists[key] if not holds(term)]
@@ -402,7 +372,6 @@ _drugs = cache(_Drugs)
 
 def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
     """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
-
     kinds = tuple(TermKind)
 
     def find(text: str) -> Iterator[Span]:

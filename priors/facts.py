@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
+from itertools import chain
 
 from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.corpus import Corpus
@@ -50,17 +51,15 @@ class PatientFacts:
     patient_id: str
     arm: Split
     latest: Note
-    #: Facts in the latest note's structure, in its banner or under their headers: in characters of the note as it
-    #: stands, carriage returns included.
+    #: Facts in the latest note's banner or under their headers, in characters of the note as it stands.
     in_note: Mapping[Fact, FoundField]
-    #: Facts that only a pattern found, or the words that introduce the patient, in the prose below the banner ("Ada
-    #: Lund is a 46-year-old …").
+    #: Facts that only a pattern found, or the words that introduce the patient, in the prose below the banner.
     in_prose: Mapping[Fact, FoundField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
     #: One entry for each medication of the latest note.
     medications: tuple[str, ...]
-    #: Headers of the latest note, in characters of the note as it stands.
+    #: Headers of the latest note, likewise.
     headers: tuple[Heading, ...]
     age: int | None
     sex: str | None
@@ -85,14 +84,13 @@ class PatientFacts:
     earlier: Mapping[str, "PatientFacts"] = field(default_factory=dict)
 
     def at(self, tier: Tier) -> "PatientFacts":
-        """Return the facts as the note has them that a fragment of this tier is taken from."""
+        """Return the facts as the note has them of which a fragment of this tier is."""
         return self.earlier.get(tier.id, self)
 
     @property
     def sources(self) -> "tuple[PatientFacts, ...]":
-        """The facts as each note has them that some fragment is taken from, a note once."""
-        found = {source.latest.note_id: source for source in map(self.at, _FRAGMENTS)}
-        return tuple(found.values())
+        """The same of each note of which some fragment is."""
+        return tuple({source.latest.note_id: source for source in map(self.at, _FRAGMENTS)}.values())
 
     def stands_in_opening(self, fact: Fact) -> bool:
         """Whether the note holds a fact where a note begins: a provider who signs at its end is not in the opening."""
@@ -146,16 +144,18 @@ class FactReader:
         """Return the facts of one patient, from the tables and the latest note that has them; oldest notes first."""
         known = self._read(patient, notes, len(notes) - 1)
         older = cache(lambda place: self._read(patient, notes, place, table=known.table))
+        places = range(len(notes) - 2, max(-1, len(notes) - 2 - _MOST_EARLIER), -1)
         earlier: dict[str, PatientFacts] = {}
         for tier in _FRAGMENTS:
-            # First the latest with all, then the latest with what the tier is about.
-            for suits in (PatientFacts.has_all_of, PatientFacts.has_any_of):
-                if suits(known, tier):
-                    break
-                places = range(len(notes) - 2, max(-1, len(notes) - 2 - _MOST_EARLIER), -1)
-                if (found := next((place for place in places if suits(older(place), tier)), None)) is not None:
-                    earlier[tier.id] = older(found)
-                    break
+            # The latest with all, else the latest with what the tier is about, else the latest.
+            each = (
+                facts
+                for suits in (PatientFacts.has_all_of, PatientFacts.has_any_of)
+                for facts in chain([known], map(older, places))
+                if suits(facts, tier)
+            )
+            if (found := next(each, known)) is not known:
+                earlier[tier.id] = found
         return replace(known, earlier=earlier)
 
     def _read(
@@ -186,6 +186,15 @@ class FactReader:
         if patient.birth_year is not None and (own_birth is None or own_birth.year != patient.birth_year):
             values[Fact.DOB] = str(patient.birth_year)
         placed = frozenset(map(Fact, note.layout.placed))
+        if table is None:
+            table = compare_with_notes(
+                patient,
+                stated_birth=_seen_and_born(stated, latest, formats)[1],
+                stated_sex=stated_sex,
+                placed=placed,
+                texts=(own.text for own in reversed(notes)),
+                formats=formats,
+            )
         seen, born = _seen_and_born(values, latest, formats)
         age, is_pooled = patient.age, patient.age_is_pooled
         if age is None and born is not None and seen is not None and seen >= born:
@@ -213,16 +222,7 @@ class FactReader:
             tagged=tagged,
             placed=placed,
             banner_end=banner_end,
-            table=table
-            if table is not None
-            else compare_with_notes(
-                patient,
-                stated_birth=_seen_and_born(stated, latest, formats)[1],
-                stated_sex=stated_sex,
-                placed=placed,
-                texts=(own.text for own in reversed(notes)),
-                formats=formats,
-            ),
+            table=table,
             from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
@@ -233,10 +233,8 @@ def fields_of(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact,
     By its template, and with `introduced` also age and sex as it introduces its patient.
     """
     text, offsets = note.shown
-    placed, in_prose = (
-        {Fact(fact): field for fact, field in part.items()}
-        for part in (note.shown_found.placed, note.shown_found.in_prose)
-    )
+    shown = note.shown_found
+    placed, in_prose = ({Fact(fact): field for fact, field in of.items()} for of in (shown.placed, shown.in_prose))
     for part in (placed, in_prose):
         age = part.get(Fact.AGE)
         if age is not None and age.source.startswith("pattern"):
@@ -254,7 +252,7 @@ def fields_of(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact,
         ]
         for fact, span in zip((Fact.AGE, Fact.SEX), find_introduction(text, of_family), strict=True):
             if span is not None and fact not in placed and fact not in in_prose:
-                part = placed if span.start < note.shown_found.banner_end else in_prose
+                part = placed if span.start < shown.banner_end else in_prose
                 part[fact] = FoundField(text[slice(*span)], span, span, INTRODUCTION)
     if offsets is not None:
         placed, in_prose = ({fact: field.at(offsets) for fact, field in part.items()} for part in (placed, in_prose))

@@ -1,7 +1,7 @@
 """Prompts that are a fragment of one of a patient's notes (paper 3.1, Appendix A; docs/methods.md, section 1).
 
-Where a fragment ends, what else it shows, whether it is a beginning as the tier means it, into which sections that the
-template does not know it runs on, and how many patients its values fit (k-anonymity of a prompt; Sweeney 2002).
+Owns where a fragment ends, what else it shows, whether it is a beginning as the tier means it, and how many patients
+its values fit (k-anonymity of a prompt; Sweeney 2002).
 """
 
 import re
@@ -63,10 +63,9 @@ def find_known_headers(note: str, start: int = 0, end: int | None = None) -> Ite
 
 
 def _sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, ...]:
-    """Return what the note's beginning up to `end`, in characters, runs on into, sorted.
+    """Return into which sections the note's beginning up to `end` runs on, by headers in lower case, sorted.
 
-    Header names in lower case, of sections that the tier does not hold and the template does not find there; and
-    `LONG_COMPLAINT`.
+    Those that the tier does not hold and the template does not find there; and `LONG_COMPLAINT`.
     """
     # What the template finds as a header stands where the layout has it.
     starts = {item.span_chars.start for item in facts.headers}
@@ -109,8 +108,8 @@ class Draft:
     #: Of a fragment: the note after it, which the model is to continue. None: it is no fragment of a note.
     rest: str | None = None
     #: Of a fragment: it is the note as it begins, with every fact of the tier that the layout places in its banner, and
-    #: tells nothing of the illness that the tier does not know: no section, and no stretch of text that may be one. Of
-    #: background facts: they are the patient's own.
+    #: no section, nor a stretch of text that may be one, that the tier does not know. Of background facts: they are the
+    #: patient's own (`PatientFacts.are_own`).
     unbroken: bool | None = None
     #: Facts of which the prompt holds the patient's own value; also such as the tier does not know.
     holds: frozenset[Fact] = frozenset()
@@ -120,10 +119,6 @@ class Draft:
     runs_on: tuple[str, ...] = ()
     #: In a chat: what is said, before the model's template.
     messages: tuple[Message, ...] = ()
-
-
-#: Labels where no template says otherwise.
-_NAMES: Final[Mapping[Fact, str]] = {fact: fact.value for fact in Fact}
 
 
 def quote_opening(facts: PatientFacts, tier: Tier) -> Draft | str:
@@ -185,7 +180,7 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> D
     return Draft(prompt, facts.note[header.span_chars.end :], unbroken=False, holds=holds, runs_on=runs_on)
 
 
-def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NAMES) -> Draft | str:
+def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> Draft | str:
     """Return the fragment of a tier: the note's opening, or where none can be placed its facts; or why neither."""
     opening = quote_opening(facts, tier)
     return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
@@ -198,7 +193,7 @@ def held_facts(facts: PatientFacts, tier: Tier) -> frozenset[Fact]:
         return frozenset()
     if not tier.is_fragment:
         return frozenset(filter(is_known, tier.facts))
-    fragment = begin_note(facts, tier)
+    fragment = begin_note(facts, tier, {fact: fact.value for fact in Fact})
     return frozenset() if isinstance(fragment, str) else frozenset(filter(is_known, fragment.holds))
 
 
@@ -241,8 +236,6 @@ def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
 #: Share of a tier's prompts that are to be nobody else's: else most answers are about nobody in particular.
 FEWEST_OWN_PROMPTS: Final = 0.5
 
-_Key = tuple[object, ...]
-
 
 def count_fitting(patients: Collection[PatientFacts], tier: Tier) -> dict[str, int]:
     """Return by patient id how many patients the values in this one's prompt fit, the patient included.
@@ -250,25 +243,20 @@ def count_fitting(patients: Collection[PatientFacts], tier: Tier) -> dict[str, i
     They fit a patient of whom every one of these facts is known and the same, letters' case, blanks and the order of
     medications aside. A patient without a prompt at this tier has no entry.
     """
-    stated = {
-        known.patient_id: tuple(fact for fact in Fact if fact in held)
-        for known in patients
-        if (held := held_facts(known, tier))
-    }
+    own = {known.patient_id: known.at(tier) for known in patients}
+    stated = {known.patient_id: held for known in patients if (held := held_facts(known, tier))}
     # Patients state different facts: those who state the same ones are counted together, among all who state these.
-    tallies: dict[tuple[Fact, ...], Counter[_Key]] = {
-        facts: Counter(_key(known, tier, facts) for known in patients if all(map(known.at(tier).known, facts)))
+    tallies = {
+        facts: Counter(_values(known, facts) for known in own.values() if all(map(known.known, facts)))
         for facts in set(stated.values())
     }
-    by_id = {known.patient_id: known for known in patients}
-    return {patient_id: tallies[facts][_key(by_id[patient_id], tier, facts)] for patient_id, facts in stated.items()}
+    return {patient_id: tallies[facts][_values(own[patient_id], facts)] for patient_id, facts in stated.items()}
 
 
-def _key(known: PatientFacts, tier: Tier, facts: Collection[Fact]) -> _Key:
-    known = known.at(tier)
+def _values(known: PatientFacts, facts: Collection[Fact]) -> tuple[object, ...]:
     return tuple(
         frozenset(map(_plain, known.medications)) if fact is Fact.MEDICATIONS else _plain(known.values[fact])
-        for fact in facts
+        for fact in sorted(facts)
     )
 
 

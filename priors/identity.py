@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
 
 from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.patient import Note, Patient
@@ -42,20 +41,6 @@ class Identity:
     age_place: int | None = None
 
 
-class Visit(NamedTuple):
-    """What is told of a visit: the text of its note, and what the tables say."""
-
-    text: str
-    visit_date: date | None
-    provider: str | None
-    practice: str | None
-
-    @classmethod
-    def of(cls, note: Note, text: str) -> "Visit":
-        """Return the visit of a note; the text is given, wherever it comes from."""
-        return cls(text, note.visit_date, note.provider, note.practice)
-
-
 class IdentityReader:
     """Reads the identity of each note of a patient, under one note template."""
 
@@ -64,7 +49,7 @@ class IdentityReader:
         self._dates = WrittenDates(profile.date_formats)
 
     def read(
-        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
+        self, patient: Patient, notes: Sequence[Note], laid_out: Sequence[LaidOutNote] | None = None
     ) -> list[Identity]:
         """Return the identity of each of a patient's notes, which come oldest first and are all there are.
 

@@ -41,19 +41,16 @@ class Prior:
     max_new_tokens: int = 0
     excluded: bool = False
     reason: str | None = None
-    #: Of a fragment of a note: whether it is the note's own beginning (`Draft.unbroken`). Of background facts:
-    #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
-    #: that the layout places was found, and they run on into no other section. Excluded: False where the template
-    #: places what the fragment needs, and does not find it in this note; not of a section that it finds in most notes
-    #: of the layout.
+    #: As of the `Draft`, or of a fragment's facts in a chat: whether every fact that the layout places was found, and
+    #: they run on into no other section. Excluded: False where the template places what the fragment needs, and does
+    #: not find it in this note; not of a section that it finds in most notes of the layout.
     unbroken: bool | None = None
-    #: Of a note's beginning: what it shows beside the tier's facts.
+    #: As of the `Draft`.
     also_shows: tuple[str, ...] = ()
-    #: Likewise: headers of sections that it runs on into (`Draft.runs_on`).
     runs_on: tuple[str, ...] = ()
     #: Whether the fragment is of an earlier note than the latest, which lacks the tier's facts.
     earlier_note: bool = False
-    #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
+    #: As of the `Draft`; `prompt` is what the model's template makes of them.
     messages: tuple[Message, ...] = ()
     #: Of an answer that is drawn: its number, from 1; 0 for the likeliest answer.
     draw: int = 0
@@ -153,30 +150,26 @@ class PromptWriter:
 
         In a chat it holds the same facts, and the budget is that of the tier's text form.
         """
-        if form != "chat" and tier.is_fragment:
-            fragment = begin_note(facts, tier, self._labels)
+        fragment = begin_note(facts, tier, self._labels) if tier.is_fragment else None
+        if form != "chat" and fragment is not None:
             return fragment if isinstance(fragment, str) else self._ended_between_tokens(fragment)
-        if form == "chat" and self._render_chat is None:
-            raise ValueError("no chat template was given")
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        if form != "chat" or self._render_chat is None:
+        if form != "chat":
             return Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
-        rest: str | None = None
-        runs_on: tuple[str, ...] = ()
-        unbroken = facts.are_own(tier.facts)
-        if tier.is_fragment:
-            fragment = begin_note(facts, tier, self._labels)
-            if isinstance(fragment, str):
-                return fragment
-            # The facts' values are as the opening has them, with the sections that they run on into.
-            rest, runs_on = fragment.rest, fragment.runs_on
-            unbroken = is_complete(facts, tier) and not runs_on
+        if self._render_chat is None:
+            raise ValueError("no chat template was given")
+        if isinstance(fragment, str):
+            return fragment
         said = self._render_chat(converse(lines))
         if isinstance(said, str):
             return said
-        return Draft(said.prompt, rest, unbroken, runs_on=runs_on, messages=said.messages)
+        if fragment is None:
+            return Draft(said.prompt, unbroken=facts.are_own(tier.facts), messages=said.messages)
+        # The facts' values are as the opening has them, with the sections that they run on into.
+        unbroken = is_complete(facts, tier) and not fragment.runs_on
+        return Draft(said.prompt, fragment.rest, unbroken, runs_on=fragment.runs_on, messages=said.messages)
 
     def _ended_between_tokens(self, draft: Draft) -> Draft:
         """Return a fragment that ends where a token of its note does: through white space, or before a last mark.
@@ -223,24 +216,20 @@ class PromptWriter:
         if draft.rest is not None:
             budget = min(budget, len(self._encode(draft.rest)) if draft.rest.strip() else 0)
         # A template writes the special tokens itself.
-        asked = draft.prompt
-        tokens = len(self._encode(asked)) if prior.form == "chat" else self._count_prompt_tokens(asked)
-        if budget == 0:
-            reason = "nothing follows the last field"
-        elif tokens + budget > self._context_length:
-            reason = TOO_LONG
-        else:
-            return replace(
-                prior,
-                prompt=draft.prompt,
-                max_new_tokens=budget,
-                excluded=False,
-                unbroken=draft.unbroken,
-                also_shows=draft.also_shows,
-                runs_on=draft.runs_on,
-                messages=draft.messages,
-            )
-        return replace(prior, prompt=draft.prompt, reason=reason, earlier_note=False)
+        count = len(self._encode(draft.prompt)) if prior.form == "chat" else self._count_prompt_tokens(draft.prompt)
+        too_long = TOO_LONG if count + budget > self._context_length else None
+        if (reason := too_long if budget else "nothing follows the last field") is not None:
+            return replace(prior, prompt=draft.prompt, reason=reason, earlier_note=False)
+        return replace(
+            prior,
+            prompt=draft.prompt,
+            max_new_tokens=budget,
+            excluded=False,
+            unbroken=draft.unbroken,
+            also_shows=draft.also_shows,
+            runs_on=draft.runs_on,
+            messages=draft.messages,
+        )
 
     def _reference_reason(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
         """Return why a prompt itself reveals the diagnosis, or None where it does not."""

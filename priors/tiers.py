@@ -1,8 +1,7 @@
 """The six tiers of adversarial access, one row each, and the forms in which the model is asked (paper 3.1, Appendix A).
 
-Owns who plausibly knows what of a patient, and the forms in which that is put to the model, the chat's words included
-(docs/methods.md, section 1). A tier's own figures are of the first of its forms; the others stand beside it, and
-nothing is pooled over them.
+Owns who plausibly knows what of a patient, and how the model is asked, in a chat too (docs/methods.md, section 1). A
+tier's own figures are of the first of its forms.
 """
 
 from collections.abc import Callable

@@ -27,8 +27,8 @@ from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.statistics.estimates import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Identity, IdentityReader, Visit
+from clinaudit.priors.corpus.patient import Note, Patient
+from clinaudit.priors.identity import Identity, IdentityReader
 from clinaudit.reports.schema.pii_bench import IdentifierOwner
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.shown_text import is_tag
@@ -137,7 +137,7 @@ def _look_through(
     return seen
 
 
-def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
+def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Note]) -> list[Identity]:
     """Return who the notes are about and who wrote them, from the tables, and from labels where these leave it open.
 
     Reading labels takes longer than the search. What labels say besides, the search finds in the text all the same.

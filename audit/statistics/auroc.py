@@ -1,9 +1,7 @@
 """AUROC with ties, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
 
-Formulas on counts by score level, the levels ascending on the last axis, vectorized over leading axes; each patient has
-one generation, so that a count is of patients. The error is DeLong's variance with Student's t: intervals, the
-one-sided test and the minimal detectable difference (power). A number without a scale of its own, such as a loss, is
-ranked first.
+Formulas on counts of patients by score level, the levels ascending on the last axis, vectorized over leading axes. The
+error is DeLong's variance with Student's t: intervals, the one-sided test and the minimal detectable difference.
 """
 
 from collections.abc import Sequence
@@ -21,11 +19,7 @@ Counts = NDArray[np.float64]
 
 
 def auroc_of_counts(positive: Counts, negative: Counts) -> Counts:
-    """Return the AUROC, `(..., levels)` each to `(...)`; NaN where a class is empty.
-
-    It is the probability that a positive scores above a negative, ties counting half: Mann-Whitney's U over the number
-    of pairs.
-    """
+    """Return the AUROC, `(..., levels)` each to `(...)`, ties counting half; NaN where a class is empty."""
     beaten = np.cumsum(negative, axis=-1) - negative / 2
     wins = (positive * beaten).sum(axis=-1)
     return divide_or_nan(wins, positive.sum(axis=-1) * negative.sum(axis=-1))
@@ -55,11 +49,10 @@ def _placements(positive: Counts, negative: Counts) -> tuple[Counts, Counts]:
 def add_pseudo_patients(counts: Counts) -> Counts:
     """Return the counts of a class with one more patient at the lowest level and one at the highest.
 
-    Where every score ties, or the classes separate perfectly, DeLong's variance is 0: twenty patients would then
-    read as certainty. Agresti and Caffo (2000) add one success and one failure to a proportion for the same reason.
-    Here it keeps the variance near 1/n² at such ends, and changes it by about 2/n elsewhere. It serves variances and
-    centres of intervals only: the AUROC itself is reported without it. The levels must span the whole scale, used or
-    not.
+    Where every score ties, or the classes separate perfectly, DeLong's variance is 0: twenty patients would then read
+    as certainty. Agresti and Caffo (2000) add one success and one failure to a proportion for the same reason. Here it
+    keeps the variance near 1/n² at such ends, and changes it by about 2/n elsewhere. The AUROC itself is reported
+    without it. The levels must span the whole scale, used or not.
     """
     smoothed = counts.copy()
     smoothed[..., 0] += 1
@@ -102,7 +95,7 @@ class AurocError(NamedTuple):
     def interval(self, value: Values | float, *, floor: float) -> tuple[Values, Values]:
         """Return the 95% interval of `value`, cut at `floor` and 1: the union of those around `value` and `smoothed`.
 
-        Smoothing shrinks few patients' AUROC towards chance. An interval around either alone would miss the truth more
+        Smoothing shrinks few patients' AUROC towards chance: an interval around either alone would miss the truth more
         often on one side. With 100 patients a class the two are within 0.01 of each other.
         """
         half = stdtrit(self.degrees_of_freedom, 1 - ALPHA / 2) * self.standard
@@ -124,9 +117,9 @@ class AurocError(NamedTuple):
 def measure_error(positive: Counts, negative: Counts) -> AurocError:
     """Return the error of the AUROC of patients counted by score level, `(..., levels)` each.
 
-    The variance is that of the classes with pseudo-patients. It is itself estimated, from few patients where cells are
-    small, so that the normal distribution's 1.96 would hold the truth less often than it says: in 91.7% at 10 patients
-    a class. Hence Student's t with Welch and Satterthwaite's degrees of freedom; from 100 patients on they agree.
+    The variance, that of the classes with pseudo-patients, is itself estimated: at 10 patients a class the normal
+    distribution's 1.96 would hold the truth in 91.7%. Hence Student's t with Welch and Satterthwaite's degrees of
+    freedom; from 100 patients on they agree.
     """
     smoothed = add_pseudo_patients(positive), add_pseudo_patients(negative)
     degrees = [np.maximum(1, counts.sum(axis=-1) - 1) for counts in (positive, negative)]
@@ -185,10 +178,9 @@ def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: 
     """Return Mann-Whitney's AUROC, ties counting half, with DeLong's interval and the test against chance.
 
     Null with the reason where a group has fewer than `fewest` (two at least) numbers. In the interval each class has
-    two pseudo-patients, one below all numbers and one above: so few that are told apart perfectly make no certainty.
-    The test is Mann and Whitney's (1947): exact where a group has at most eight and none tie, else the normal
-    approximation with its correction for ties. It asks whether the groups could be one, and so may show a difference
-    where the interval still holds 0.5.
+    two pseudo-patients, one below all numbers and one above. The test is Mann and Whitney's (1947): exact where a group
+    has at most eight and none tie, else the normal approximation with its correction for ties. It asks whether the
+    groups could be one, and so may show a difference where the interval still holds 0.5.
     """
     from scipy.stats import mannwhitneyu
 

@@ -1,8 +1,7 @@
 """From values by patient to rows of the table of estimates: shares, means over patients, differences, pools of chance.
 
-Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and MOVER for a difference of two of these,
-without resampling; and who is in the pool of which target (docs/methods.md, section 2). Knows nothing of text, or of
-what was measured.
+Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and MOVER for a difference of two of these;
+and who is in the pool of which target (docs/methods.md, section 2).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

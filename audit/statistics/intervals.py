@@ -1,8 +1,7 @@
 """Confidence intervals, multiplicity and agreement: Beta bounds, bootstrap, Newcombe (MOVER), pairs, Holm, kappa.
 
-Owns formulas on counts, sums and one value a patient. Knows nothing of generations, diagnoses, tiers or verdicts. All
-intervals are two-sided 95% (docs/methods.md, sections 7 and 8). An estimate made from no data is null with a reason,
-never 0.
+Owns formulas on counts, sums and one value a patient (docs/methods.md, sections 7 and 8). All intervals are two-sided
+95%. An estimate made from no data is null with a reason, never 0.
 """
 
 import math
@@ -43,17 +42,6 @@ def bounds_of_mean(total: float, count: int) -> tuple[float, float]:
     return beta_bounds(min(max(total, 0.0), float(count)), count)
 
 
-def bootstrap_mean_over_patients(
-    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int
-) -> tuple[float, float]:
-    """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
-
-    `sums` and `counts` hold one number a patient, `(patients,)`: the sum of its generations' values, and the number of
-    its generations, at least one. Raises `ValueError` without a patient.
-    """
-    return percentile_interval(resample_means(sums[:, None], counts[:, None], seed=seed)[:, 0])
-
-
 def resample_means(
     sums: NDArray[np.float64], counts: NDArray[np.float64 | np.int64], *, seed: int, resamples: int = RESAMPLES
 ) -> NDArray[np.float64]:
@@ -77,18 +65,13 @@ def resample_means(
     return np.concatenate(means)
 
 
-def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 2.5% and 97.5% points of resampled values (1-D, finite)."""
-    low, high = np.quantile(resampled, (ALPHA / 2, 1 - ALPHA / 2))
-    return float(low), float(high)
-
-
 def interval_of_resamples(resampled: NDArray[np.float64]) -> tuple[float, float] | None:
     """Return the 95% percentile interval of the defined resamples; None where over 1% of them are undefined."""
     defined = resampled[np.isfinite(resampled)]
     if not defined.size or defined.size < (1 - MAXIMUM_UNDEFINED_SHARE) * resampled.size:
         return None
-    return percentile_interval(defined)
+    low, high = np.quantile(defined, (ALPHA / 2, 1 - ALPHA / 2))
+    return float(low), float(high)
 
 
 def divide_or_nan(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:

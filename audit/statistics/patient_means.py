@@ -2,7 +2,7 @@
 
 Owns formulas on sums and counts by patient: answers of a patient are drawn together. The interval is safe, the union of
 the bootstrap and of Beta bounds, which has a width where all patients are alike. Where enough patients make the figure
-it is the bootstrap's alone, which is several times narrower (docs/methods.md, section 12). Knows nothing of questions.
+it is the bootstrap's alone, which is several times narrower (docs/methods.md, section 12).
 """
 
 from collections.abc import Iterable, Sequence

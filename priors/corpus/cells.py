@@ -1,8 +1,7 @@
-"""Parsing of one cell of an input table: valid content and its meaning, ages and dates included.
+"""The meaning of one cell of an input table, dates and ages included (docs/corpus-format.md, "Cells", "Dates").
 
-Each function returns the meaning or raises `CellError`, whose message is in fixed words and holds no content. The
-caller decides about blank cells: an error in one column, unknown in another. Which of day and month comes first in
-`01/02/1950`, the column as a whole decides; a date with two readings is refused (docs/corpus-format.md, "Dates").
+Each function returns the meaning or raises `CellError`; the caller decides about blank cells. Which of day and month
+comes first in `01/02/1950`, the column as a whole decides.
 """
 
 import math
@@ -77,11 +76,12 @@ _FLAGS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
 }
+_SPLITS: dict[str, TableSplit] = {"train": "train", "nontrain": "nontrain", "validation": "validation"}
 _NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
 
 
 class CellError(ValueError):
-    """A cell that cannot be used; the message says what is wrong with it, never what it holds."""
+    """A cell that cannot be used; the message is in fixed words, and never says what the cell holds."""
 
 
 class Kind(Enum):
@@ -112,20 +112,16 @@ def as_text(value: object, kind: Kind) -> str | None:
             return None
         case str():
             return _checked(value, kind)
-        case bool():
-            if kind is Kind.FLAG:
-                return "true" if value else "false"
-        case int():
-            if kind is not Kind.TEXT:
-                return str(value)
-        case float():
-            if kind in _FRACTIONS:
-                return None if math.isnan(value) else str(value)
+        case bool() if kind is Kind.FLAG:
+            return str(value).lower()
+        case int() if kind is not Kind.TEXT and not isinstance(value, bool):
+            return str(value)
+        case float() if kind in _FRACTIONS:
+            return None if math.isnan(value) else str(value)
+        case float() if kind is Kind.ID:
+            raise CellError("is a number with a fraction, as 7.0; save identifiers as text or as whole numbers")
         case _:
-            pass
-    if isinstance(value, float) and kind is Kind.ID:
-        raise CellError("is a number with a fraction, as 7.0; save identifiers as text or as whole numbers")
-    raise CellError(_NO_FLAG if kind is Kind.FLAG else "is not text")
+            raise CellError(_NO_FLAG if kind is Kind.FLAG else "is not text")
 
 
 def _checked(text: str, kind: Kind) -> str:
@@ -161,10 +157,7 @@ _STROKES = {"\u2212": "-", "\u2043": "-", "\u2044": "/", "\u2215": "/"}
 
 
 def without_marks(identifier: str) -> str:
-    """Return an identifier without blanks around it and without what nobody sees: zero-width and soft-hyphen marks.
-
-    Letters of full or half width become common ones, an accent one with its letter: `\ufeff７` is `7`.
-    """
+    """Return an identifier without blanks around it and marks that nobody sees, in common width: `\ufeff７` is `7`."""
     if identifier.isascii() and identifier.isprintable():
         return identifier.strip()
     chars = (
@@ -212,17 +205,14 @@ def is_misread(text: str) -> bool:
 
 def parse_flag(text: str) -> bool:
     """Return true or false: `true`, `t`, `yes`, `y`, `1` or their opposites, in letters of either case."""
-    flag = _FLAGS.get(text.strip().lower())
-    if flag is None:
+    if (flag := _FLAGS.get(text.strip().lower())) is None:
         raise CellError(_NO_FLAG)
     return flag
 
 
 def parse_split(text: str) -> TableSplit:
     """Return one of the three splits, in letters of either case; a guess could put a patient in the wrong arm."""
-    splits: dict[str, TableSplit] = {"train": "train", "nontrain": "nontrain", "validation": "validation"}
-    split = splits.get(text.strip().lower())
-    if split is None:
+    if (split := _SPLITS.get(text.strip().lower())) is None:
         raise CellError("is none of train, nontrain (held out of training) and validation")
     return split
 

@@ -2,10 +2,9 @@
 
 A damaged Parquet file can claim to need exabytes, and polars' Rust code then ends the whole process; a workbook of a
 few kilobytes can unpack to gigabytes. So this module, run as a program, is the child that reads the file and writes a
-row a line (JSON). Its death is an error like any other, and frees its memory: polars 2.1 holds the compressed bytes of
-a whole row group, whatever part of it is asked for. Of a workbook, formulas and macros are not run: the values that
-Excel stored are read. calamine keeps the last of two cells with one address, and gives an error as a blank: so the
-sheet's XML (ECMA-376, part 1, section 18.3) is read once more as a stream, that no record is lost.
+row a line (JSON). Its death is an error like any other, and frees its memory. Of a workbook the values that Excel
+stored are read; no formula or macro is run. calamine keeps the last of two cells with one address, and gives an error
+as a blank: so the sheet's XML (ECMA-376, part 1, section 18.3) is read once more, that no record is lost.
 """
 
 import json
@@ -18,12 +17,13 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.corpus.files import DataFile, open_file, reading
 from clinaudit.priors.corpus.header import Header
 
 if TYPE_CHECKING:
@@ -41,11 +41,8 @@ EXCEL_ERRORS: Final = frozenset(
 MAX_CELL_CHARS = 32_767
 #: What a workbook may say that it unpacks to (bytes), and the memory that reading it may take.
 _MAX_UNPACKED_BYTES, _SHEET_MEMORY_BYTES = 1 << 30, 6 << 30
-#: Rows of the first slice of a Parquet file, before anything is known of their size.
-_FIRST_ROWS = 256
-#: Size of a decoded slice (bytes, about). Each slice reads its row groups' compressed bytes anew: a tenth of this
-#: takes ten times the reading of a file that is one row group, and saves no more than this.
-_SLICE_BYTES = 64 * 1024 * 1024
+#: Rows of a Parquet file that are decoded at a time.
+_BATCH_ROWS = 200
 #: What a pipe holds (Linux); a note is longer than Python's own buffer.
 _PIPE_BYTES = 1 << 16
 Record = Mapping[str, object]
@@ -67,23 +64,13 @@ def iter_rows_of_child(file: DataFile, header: Header, sheet: str | None) -> Ite
         problem = "is not an Excel workbook that can be read, or takes too much memory; save it as CSV"
     open_file(file).close()  # the child opens the path itself; this says in our words why it could not
     # -P: a module `polars` lying in the working directory must not be imported.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        __name__,
-        kind,
-        str(file.path.absolute()),
-        sheet or "",
-        *sorted(header.columns),
-    ]
-    try:
+    command = [sys.executable, "-P", "-m", __name__, kind, str(file.path.absolute()), sheet or ""]
+    command += sorted(header.columns)
+    with reading(file.name):
         # What a panic prints may quote content.
         child = subprocess.Popen(
             command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-    except OSError as error:
-        raise unreadable(file.name, error) from None
     whole = True
     with child:
         lines = cast("IO[bytes]", child.stdout)
@@ -133,19 +120,13 @@ def _write_parquet(path: Path, columns: Sequence[str], out: IO[bytes]) -> None:
     names = [name for name, column in zip(schema, Header(columns).match(schema), strict=True) if column is not None]
     if not names:
         return
-    total = scan.select(pl.len()).collect().item()
+    total, number = scan.select(pl.len()).collect().item(), 0
     scan = scan.select(_as_json_has_it(name, schema[name]) for name in names)
-    at, rows, read_bytes = 0, _FIRST_ROWS, 0
-    while at < total:
-        frame = scan.slice(at, rows).collect()
-        if frame.height != min(rows, total - at):
-            raise EOFError("fewer rows than the file says it has")
-        for number, row in enumerate(frame.iter_rows(), start=at + 1):
-            _write_line([number, row], out)
-        at += frame.height
-        read_bytes += int(frame.estimated_size())
-        del frame  # or two slices would be held at once
-        rows = max(1, min(8 * rows, _SLICE_BYTES * at // max(read_bytes, 1)))
+    batches = scan.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True)
+    for number, row in enumerate(chain.from_iterable(frame.iter_rows() for frame in batches), start=1):
+        _write_line([number, row], out)
+    if number != total:
+        raise EOFError("fewer rows than the file says it has")
 
 
 def _as_json_has_it(name: str, dtype: "pl.DataType") -> "pl.Expr":
@@ -197,18 +178,16 @@ def _write_sheet(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]
         first_row, first_column = sheet.start or (0, 0)
         places: list[int] | None = None
         for number, cells in enumerate(sheet.iter_rows(), start=1 + first_row):
-            values = [
-                errors.get((number, column)) or _plain(cell)
-                for column, cell in enumerate(cells, start=1 + first_column)
-            ]
+            addressed = enumerate(cells, start=1 + first_column)
+            values = [errors.get((number, column)) or _plain(cell) for column, cell in addressed]
             if all(value is None for value in values):
                 continue
-            if places is not None:
+            if places is None:
+                header = ["" if value is None else str(value) for value in values]
+                _write_line({"names": header}, out)
+                places = [at for at, column in enumerate(Header(columns).match(header)) if column is not None]
+            else:
                 _write_line([number, [values[place] if place < len(values) else None for place in places]], out)
-                continue
-            header = ["" if value is None else str(value) for value in values]
-            _write_line({"names": header}, out)
-            places = [at for at, column in enumerate(Header(columns).match(header)) if column is not None]
         if places is None:
             raise _SheetError("the sheet holds nothing")
     except _SheetError as error:
@@ -217,7 +196,7 @@ def _write_sheet(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]
 
 def _plain(cell: object) -> object:
     """Return a cell as JSON has it; None where it holds nothing, or no number at all."""
-    if isinstance(cell, datetime) and (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0):
+    if isinstance(cell, datetime) and cell.time() == time.min:
         return cell.date().isoformat()
     if isinstance(cell, date | time):  # and a datetime, which is a date
         return cell.isoformat()

@@ -5,15 +5,13 @@
 
 import hashlib
 import hmac
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus import people as persons
 from clinaudit.priors.corpus import tables as tabular
-from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, require_unchanged, stat_input
+from clinaudit.priors.corpus.files import digest_file, printable, require_unchanged
 from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split, TextStore
 from clinaudit.priors.corpus.people import People, StatedIdentity, find_people
 from clinaudit.priors.corpus.records import Problems
@@ -103,16 +101,8 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     that lists all problems, by file, row and column and without content; and `StorageError` where the system refuses a
     file, a file changes meanwhile, or the texts cannot be written.
     """
-    problems = Problems()
-    shown = printable(str(path))
-    files: dict[str, DataFile] = {}
-    try:
-        if stat.S_ISDIR(stat_input(path, shown).st_mode):
-            files = tabular.find_tables(path, problems)
-        else:
-            files = {"notes": find_file(path, printable(path.name))}
-    except BadInputError as error:
-        problems.add(printable(path.name) or shown, f"{error.message}{tabular.advise_import(path.name)}")
+    problems, shown = Problems(), printable(str(path))
+    files = tabular.find_tables(path, problems)
     with TextStore(scratch) as texts:
         tables = {
             schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
@@ -169,33 +159,32 @@ def _warnings(
     without_notes: int,
 ) -> list[str]:
     """Return what a reader must know of the corpus; without counts, since small counts must not be published."""
-    found = []
-    if tables["notes"].may_be_cut:
-        found.append(
-            "Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them."
-        )
     splits = {patient.split for patient in patients if not patient.is_validation}
     has_split = any("split" in table.columns for table in tables.values())
-    if not has_split and "patients" not in tables:
-        found.append("There is no patients table: every patient counts as train, and no counterfactual arm exists.")
-    elif not has_split:
-        found.append(
-            "The patients table has no split column: every patient counts as train, and no counterfactual arm exists."
-        )
-    elif splits == {"train"}:
-        found.append("No patient with notes is in the nontrain split: no counterfactual arm exists.")
-    elif splits == {"nontrain"}:
-        found.append("No patient with notes is in the train split: nothing here can have been memorized in training.")
-    if "diagnoses" in tables and not tables["diagnoses"].frame.height:
-        found.append("The diagnoses table has no rows: nobody is known to have a diagnosis, or to have none.")
-    if without_notes:
-        found.append("Some patients of the patients table have no notes; they cannot be targets and are left out.")
-    dated = {note.visit_date is not None for own in notes.values() for note in own}
-    if dated == {False}:
-        found.append("No note has a visit date: notes are taken in the order of the file.")
-    elif dated == {True, False}:
-        found.append("Some notes have no visit date; they are taken as earlier than a patient's dated ones.")
-    return found
+    nobody_held_out = "every patient counts as train, and no counterfactual arm exists."
+    has_date = {note.visit_date is not None for own in notes.values() for note in own}
+    warnings = {
+        "Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them.": (
+            tables["notes"].may_be_cut
+        ),
+        f"There is no patients table: {nobody_held_out}": not has_split and "patients" not in tables,
+        f"The patients table has no split column: {nobody_held_out}": not has_split and "patients" in tables,
+        "No patient with notes is in the nontrain split: no counterfactual arm exists.": (
+            has_split and splits == {"train"}
+        ),
+        "No patient with notes is in the train split: nothing here can have been memorized in training.": (
+            splits == {"nontrain"}
+        ),
+        "The diagnoses table has no rows: nobody is known to have a diagnosis, or to have none.": (
+            "diagnoses" in tables and tables["diagnoses"].frame.is_empty()
+        ),
+        "Some patients of the patients table have no notes; they cannot be targets and are left out.": (
+            without_notes > 0
+        ),
+        "No note has a visit date: notes are taken in the order of the file.": has_date == {False},
+        "Some notes have no visit date; they are taken as earlier than a patient's dated ones.": len(has_date) == 2,
+    }
+    return [warning for warning, holds in warnings.items() if holds]
 
 
 def draw_secret(texts: Iterable[str], *, purpose: bytes) -> bytes:

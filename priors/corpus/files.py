@@ -1,8 +1,7 @@
 """Input files opened safely and read line by line, compressed or not.
 
-Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end. The
-result is lines, or a `BadInputError` in fixed words: the messages of decompressors and parsers are never passed on,
-since they quote content.
+Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end.
+Messages of decompressors are never passed on, since they quote content.
 """
 
 import codecs
@@ -14,6 +13,7 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -117,6 +117,15 @@ def unreadable(name: str, error: OSError) -> StorageError:
     return StorageError(f"cannot read {name}: {reason}; check its permissions and its disk, then try again")
 
 
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Raise `StorageError` where the system refuses to read a file or a directory, whose `name` may be shown."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(name, error) from None
+
+
 def find_file(
     path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS
 ) -> DataFile:
@@ -151,11 +160,9 @@ def identity_of(status: os.stat_result) -> tuple[int, int, int, int]:
 
 def open_file(file: DataFile) -> io.BufferedReader:
     """Open `file` as raw bytes; raises `StorageError` if it is no longer the regular file that was found."""
-    try:
+    with reading(file.name):
         # O_NONBLOCK: were the path swapped for a FIFO since, opening it must not wait for a writer.
         handle = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    except OSError as error:
-        raise unreadable(file.name, error) from None
     if identity_of(os.fstat(handle.fileno())) != file.identity:
         handle.close()
         raise changed(file.name)
@@ -164,12 +171,10 @@ def open_file(file: DataFile) -> io.BufferedReader:
 
 def require_unchanged(file: DataFile) -> None:
     """Raise `StorageError` if `file` is no longer as it was found: what is wrong with it may be half a file's."""
-    try:
-        if identity_of(file.path.stat()) == file.identity:
-            return
-    except OSError as error:
-        raise unreadable(file.name, error) from None
-    raise changed(file.name)
+    with reading(file.name):
+        is_same = identity_of(file.path.stat()) == file.identity
+    if not is_same:
+        raise changed(file.name)
 
 
 def changed(name: str) -> StorageError:
@@ -179,11 +184,8 @@ def changed(name: str) -> StorageError:
 
 def digest_file(file: DataFile) -> str:
     """Return the SHA-256 of the file's bytes on the disk, in hexadecimal."""
-    with open_file(file) as handle:
-        try:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
-        except OSError as error:
-            raise unreadable(file.name, error) from None
+    with open_file(file) as handle, reading(file.name):
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
@@ -235,9 +237,14 @@ def iter_bytes(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     damaged or cut off.
     """
     decompressor = None if file.compression is None else _DECOMPRESSORS[file.compression]
+    size = _BLOCK_BYTES if decompressor is None else _PACKED_BYTES
     part = None
     with open_file(file) as handle:
-        while block := _read(file, handle, _PACKED_BYTES if decompressor else _BLOCK_BYTES):
+        while True:
+            with reading(file.name):
+                block = handle.read(size)
+            if not block:
+                break
             if at is not None:
                 at(handle.tell())
             if decompressor is None:
@@ -254,13 +261,6 @@ def iter_bytes(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
                 raise _damaged(file) from None
     if part is not None:
         raise _damaged(file)
-
-
-def _read(file: DataFile, handle: io.BufferedReader, size: int) -> bytes:
-    try:
-        return handle.read(size)
-    except OSError as error:
-        raise unreadable(file.name, error) from None
 
 
 def _damaged(file: DataFile) -> BadInputError:

@@ -49,10 +49,9 @@ class Header:
     def __init__(
         self, columns: Collection[str], *, required: Collection[str] = (), keys: Mapping[str, str] | None = None
     ) -> None:
+        """`keys` are the names of columns in a site's column map: `columns.sex`."""
         self.columns = tuple(columns)
-        self._required = required
-        #: What the site's column map calls a column: `columns.sex`.
-        self._keys = keys or {}
+        self._required, self._keys = required, keys or {}
         self.delimiter = ","
         #: Names in the CSV header; 0 before it is read, and for other formats.
         self.width = 0
@@ -69,12 +68,13 @@ class Header:
         found = []
         for name in names:
             column = name if name in self.columns else self._by_fold.get(fold(name))
-            if column is None and name.strip() and len(self.unread) < _MOST_UNREAD:
-                self.unread[name] = None
-            elif column is not None and column != name:
-                self.read_as[name] = column
             found.append(column)
-        self.found.update(name for name in found if name is not None)
+            if column is not None:
+                self.found.add(column)
+                if column != name:
+                    self.read_as[name] = column
+            elif name.strip() and len(self.unread) < _MOST_UNREAD:
+                self.unread[name] = None
         return found
 
     def take(self, names: Iterable[str], where: str = "") -> list[str | None]:

@@ -1,18 +1,16 @@
-"""A patient and a note, as the tables give them; the texts of notes; and a list of patient ids that the user keeps.
-
-Note texts lie outside of memory: UTF-8, concatenated in one temporary file without a name, memory-mapped (`TextStore`).
-"""
+"""A patient and a note, as the tables give them; the texts of notes; and a list of patient ids that the user keeps."""
 
 import mmap
 import os
 import tempfile
 from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import date, time
+from itertools import chain
 from pathlib import Path
-from typing import IO, Literal, Self
+from typing import IO, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +46,7 @@ class Note:
 
     @property
     def text(self) -> str:
-        """The text exactly as given, read anew each time: hold it no longer than it is needed."""
+        """The text exactly as given, read anew each time."""
         return self.texts if isinstance(self.texts, str) else self.texts.text(self.position)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -102,17 +100,14 @@ class PatientList:
         return list(self.lines)
 
     def as_people(self, person_of: Mapping[str, str]) -> "PatientList":
-        """Return the same list with the persons' ids in the place of those of their ids that were joined to them."""
+        """Return the same list with each person's id in the place of their other ids."""
         lines: dict[str, int] = {}
         for patient_id, line in self.lines.items():
             lines.setdefault(person_of.get(patient_id, patient_id), line)
         return PatientList(self.file_name, lines)
 
     def require_known(self, known: Container[str], *, validation: Container[str] = ()) -> None:
-        """Raise `BadInputError` that names every line whose patient is not among the `known` ids.
-
-        Of the ids of the `validation` split, it says that they are.
-        """
+        """Raise `BadInputError` with every line whose patient is not `known`, and which of them are of `validation`."""
         held, nobody = "is of the validation split, which is never probed", "no patient with notes has this id"
         problems = [
             f"{self.file_name} line {line}: {held if patient_id in validation else nobody}"
@@ -137,12 +132,11 @@ def read_patient_list(path: Path) -> PatientList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedTexts:
-    r"""Notes of some patients; `\r\n` and `\r` read as `\n`."""
+    """Notes of some patients, with line feeds only."""
 
     #: Bytes, shape (bytes,); may be memory-mapped, and may hold more than these notes.
     text: npt.NDArray[np.uint8]
-    #: Where each note begins and ends in `text` (bytes), shape (notes,); the notes of a patient follow each other here,
-    #: though not always in `text`.
+    #: Where each note begins and ends in `text`, shape (notes,); a patient's notes follow each other here alone.
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     #: Index of each patient's first note, and the number of notes, shape (patients + 1,).
@@ -198,13 +192,11 @@ _BUFFER_BYTES = 1 << 20
 
 
 class TextStore:
-    r"""Texts by position, from 0: `append` within the `with` block, read after it.
+    """Texts by position, from 0: `append` within the `with` block, read after it.
 
-    A text with a carriage return is stored twice, as it stands and with `\r\n` and `\r` read as `\n`.
-    A scan reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
-
-    The file is mapped once all texts are in it: its pages belong to the system's cache, which drops them where memory
-    runs short. It is gone when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file").
+    They lie outside of memory, as UTF-8 in one temporary file without a name, which is mapped once all are in it and is
+    gone with the process (docs/decisions.md, "Note texts in a nameless file"). A text with a carriage return is stored
+    twice, as it stands and with line feeds only.
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
@@ -221,20 +213,19 @@ class TextStore:
         return len(self._ends_as_given)
 
     def __enter__(self) -> Self:
-        try:
+        with self._writing():
             # Mode 0600, and without a name from the start where the file system can do that (Linux: O_TMPFILE).
             self._file = tempfile.TemporaryFile(dir=self.scratch, buffering=_BUFFER_BYTES)
-        except OSError as error:
-            raise self._unwritable(error) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        file, self._file = self._file, None
-        if file is None:
-            return
+        file, self._file = cast("IO[bytes]", self._file), None
         try:
-            if kind is None:
-                self._bytes = self._mapped(file)
+            if kind is None and self._starts[-1]:  # nothing cannot be mapped
+                with self._writing():
+                    file.flush()
+                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                self._bytes = np.frombuffer(mapped, dtype=np.uint8)
         finally:
             with suppress(OSError):  # closing tries a failed write again
                 file.close()
@@ -245,11 +236,8 @@ class TextStore:
             raise ValueError("texts are appended within the with block")
         given = text.encode("utf-8")
         plain = normalize_newlines(text).encode("utf-8") if "\r" in text else b""
-        try:
-            self._file.write(given)
-            self._file.write(plain)
-        except OSError as error:
-            raise self._unwritable(error) from None
+        with self._writing():
+            self._file.write(given + plain)
         self._ends_as_given.append(self._starts[-1] + len(given))
         self._starts.append(self._ends_as_given[-1] + len(plain))
 
@@ -259,29 +247,21 @@ class TextStore:
 
     def packed(self, patients: Iterable[Sequence[int]]) -> PackedTexts:
         """Return the notes of some patients, each given by the positions of its notes; no text is copied."""
-        own = [np.asarray(positions, dtype=np.int64) for positions in patients]
-        first_notes = np.cumsum([0, *map(len, own)], dtype=np.int64)
-        positions = np.concatenate(own) if own else np.empty(0, dtype=np.int64)
-        starts = np.array(self._starts, dtype=np.int64)
-        ends = starts[positions + 1]
-        ends_as_given = np.array(self._ends_as_given, dtype=np.int64)[positions]
-        return PackedTexts(
-            self._bytes, np.where(ends_as_given < ends, ends_as_given, starts[positions]), ends, first_notes
-        )
+        own = list(patients)
+        positions = np.array([*chain.from_iterable(own)], dtype=np.int64)
+        starts, as_given = (np.array(of, dtype=np.int64) for of in (self._starts, self._ends_as_given))
+        ends, ends_as_given = starts[positions + 1], as_given[positions]
+        begins = np.where(ends_as_given < ends, ends_as_given, starts[positions])
+        return PackedTexts(self._bytes, begins, ends, np.cumsum([0, *map(len, own)], dtype=np.int64))
 
-    def _mapped(self, file: IO[bytes]) -> npt.NDArray[np.uint8]:
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            file.flush()
-            if not self._starts[-1]:
-                return np.empty(0, dtype=np.uint8)  # nothing cannot be mapped
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+            yield
         except OSError as error:
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> StorageError:
-        reason = os.strerror(error.errno) if error.errno else "input/output error"
-        place = printable(str(self.scratch)) if self.scratch else "the system's temporary directory"
-        return StorageError(
-            f"cannot write the text of the notes to a temporary file in {place}: {reason}; "
-            "free disk space there or use another directory, then run the same command again"
-        )
+            reason = os.strerror(error.errno) if error.errno else "input/output error"
+            place = printable(str(self.scratch)) if self.scratch else "the system's temporary directory"
+            raise StorageError(
+                f"cannot write the text of the notes to a temporary file in {place}: {reason}; "
+                "free disk space there or use another directory, then run the same command again"
+            ) from None

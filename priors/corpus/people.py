@@ -55,20 +55,11 @@ def find_people(
 
     `notes` are those of each patient, in order of time; `stated` is asked of the last where a table does not tell.
     """
-    above: dict[str, str] = {}
-
-    def first_of(patient_id: str) -> str:
-        while (up := above.get(patient_id)) is not None:
-            above[patient_id] = above.get(up, up)
-            patient_id = up
-        return patient_id
-
+    ids_of: dict[str, set[str]] = {}
     for pair in (*_pairs_by_identity(patients, notes, stated), *_pairs_by_notes(telling)):
-        first, other = sorted(map(first_of, pair))
-        if first != other:
-            above[other] = first
-    ids = above.keys() | above.values()
-    return {patient_id: first_of(patient_id) for patient_id in sorted(ids)}
+        together = set[str]().union(*(ids_of.get(patient_id, {patient_id}) for patient_id in pair))
+        ids_of |= dict.fromkeys(together, together)
+    return {patient_id: min(ids_of[patient_id]) for patient_id in sorted(ids_of)}
 
 
 def _pairs_by_identity(patients: Iterable[Patient], notes: _Notes, stated: StatedIdentity) -> Iterator[tuple[str, str]]:
@@ -157,12 +148,10 @@ def join_patients(
     in_both = {person for person, own in never_seen.items() if any(own) and not all(own)}
     joined = [_join(person, own) for person, own in rows.items()]
     # And those of whose telling notes four in five stand under any ids of the other split.
-    person, is_never_seen = (
-        pl.col("patient_id").replace(person_of),
-        {row.patient_id: _is_never_seen(row) for row in joined},
-    )
+    person = pl.col("patient_id").replace(person_of)
+    of_person = {row.patient_id: _is_never_seen(row) for row in joined}
     doubled = (
-        telling.select("text", person=person, never_seen=person.replace_strict(is_never_seen, return_dtype=pl.Boolean))
+        telling.select("text", person=person, never_seen=person.replace_strict(of_person, return_dtype=pl.Boolean))
         .with_columns(is_doubled=pl.col("never_seen").n_unique().over("text") == 2)
         .group_by("person")
         .agg(doubled=pl.col("is_doubled").sum(), of=pl.len())
@@ -176,20 +165,29 @@ def _is_never_seen(row: Patient) -> bool:
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:
-    told: dict[str, Any] = {}
-    for name in _CELLS:
+    if len(rows) == 1:
+        return rows[0]
+
+    def told(name: str) -> list[Any]:
         values = (getattr(row, name) for row in rows)
-        told[name] = next((value for value in values if value and not (name == "name" and is_tag(value))), None)
+        return [value for value in values if value and not (name == "name" and is_tag(value))]
+
+    cells: dict[str, Any] = {name: next(iter(told(name)), None) for name in _CELLS}
+    if cells["dob"] is not None:
+        cells["birth_year"] = None
     # The table's age is that of the id's latest visit.
     aged = next((row for row in rows if row.age is not None), rows[0])
-    told |= {"age": aged.age, "age_is_pooled": aged.age_is_pooled}
-    if told["dob"] is not None:
-        told["birth_year"] = None
-    told["other_ids"] = tuple(sorted(row.patient_id for row in rows if row.patient_id != person))
-    names, births = ({getattr(row, name) for row in rows} - {told[name], None} for name in ("name", "dob"))
-    told["other_names"], told["other_births"] = tuple(sorted(filter(None, names))), tuple(sorted(births))
-    place = min(rows, key=lambda row: (row.split != "train", not row.is_validation))
-    return rows[0] if len(rows) == 1 else replace(place, patient_id=person, **told)
+    names, births = ({getattr(row, name) for row in rows} - {cells[name], None} for name in ("name", "dob"))
+    return replace(
+        min(rows, key=lambda row: (row.split != "train", not row.is_validation)),
+        patient_id=person,
+        age=aged.age,
+        age_is_pooled=aged.age_is_pooled,
+        other_ids=tuple(sorted(row.patient_id for row in rows if row.patient_id != person)),
+        other_names=tuple(sorted(filter(None, names))),
+        other_births=tuple(sorted(births)),
+        **cells,
+    )
 
 
 def join_notes(notes: _Notes, person_of: Mapping[str, str]) -> dict[str, tuple[Note, ...]]:
@@ -198,7 +196,7 @@ def join_notes(notes: _Notes, person_of: Mapping[str, str]) -> dict[str, tuple[N
     A note that another id has alike (text, visit, provider, practice) is one note, copied with the id; where the
     white space alone differs both stay, since a model may recite either.
     """
-    joined = {patient_id: tuple(own) for patient_id, own in notes.items() if patient_id not in person_of}
+    joined = {patient_id: own for patient_id, own in notes.items() if patient_id not in person_of}
     kept: defaultdict[str, list[Note]] = defaultdict(list)
     copies: defaultdict[str, Counter[object]] = defaultdict(Counter)
     for patient_id, person in person_of.items():

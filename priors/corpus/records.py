@@ -1,10 +1,9 @@
 """The one reader of tables: rows of CSV, JSON Lines, Parquet or a sheet of Excel; and the problems of an input.
 
 The standard library parses the text formats: polars' readers fill a short CSV row with nulls, and for a malformed line
-they name no row and quote the line. Rows count from 1 without the header, those of a sheet as Excel counts them; a
-blank line counts as a row that holds no record. A row or cell that cannot be read comes as a `Fault`, and reading
-continues where the format allows it. A problem is in fixed words and never holds a cell's content; all cells of a
-column with the same one share a line.
+they name no row and quote the line. Rows count from 1 without the header, those of a sheet as Excel counts them, and
+blank lines count. A row or cell that cannot be read comes as a `Fault`, and reading continues where the format allows
+it. A problem is in fixed words and never holds a cell's content.
 """
 
 import codecs
@@ -27,22 +26,21 @@ _ROWS_NAMED = 5
 
 
 class Problems:
-    """Collects problems; at most one for a cell, the first found."""
+    """Problems of an input: at most one for a cell, the first found."""
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[str, int, str], str] = {}
+        self._found: dict[tuple[str, int, str], str] = {}
 
     def __len__(self) -> int:
-        """The number of cells (or files, or rows) with a problem."""
-        return len(self._lines)
+        return len(self._found)
 
     def add(self, file: str, what: str, *, row: int = 0, column: str = "") -> None:
         """Add the problem `what` of `file`; rows count from 1 without the header, and 0 is the file as a whole."""
-        self._lines.setdefault((file, row, column), what)
+        self._found.setdefault((file, row, column), what)
 
     def overrule(self, others: "Problems") -> None:
         """Add the problems of `others`; they replace those of the same cells."""
-        self._lines.update(others._lines)
+        self._found.update(others._found)
 
     def listed(self) -> tuple[str, ...]:
         """Return one line for each problem of a column, by file and first row, with the rows that have it.
@@ -50,25 +48,22 @@ class Problems:
         `notes.csv, row 3, column text: is blank`; `notes.csv, column text, in 31 rows (1, 2, 5, 6, 9, ...): is blank`.
         """
         rows: dict[tuple[str, str, str], list[int]] = {}
-        for (file, row, column), what in sorted(self._lines.items()):
+        for (file, row, column), what in sorted(self._found.items()):
             rows.setdefault((file, column, what), []).append(row)
         lines = []
         for (file, column, what), found in sorted(rows.items(), key=lambda item: (item[0][0], item[1][0], item[0][1:])):
-            place = (
-                f", row {found[0]}" if len(found) == 1 and found[0] else ""
-            )  # row 0 is the file or column as a whole
+            alone = f", row {found[0]}" if found[0] else ""  # else the file or column as a whole
+            of = f", column {column}" if column else ""
             first = ", ".join(map(str, found[:_ROWS_NAMED])) + (", ..." if len(found) > _ROWS_NAMED else "")
-            more = f", in {len(found):,} rows ({first})" if len(found) > 1 else ""
-            lines.append(f"{file}{place}{f', column {column}' if column else ''}{more}: {what}")
+            place = f"{alone}{of}" if len(found) == 1 else f"{of}, in {len(found):,} rows ({first})"
+            lines.append(f"{file}{place}: {what}")
         return tuple(lines)
 
     def raise_any(self, what: str) -> None:
         """Raise one `BadInputError` that lists all problems, if there are any; `what` names the input."""
-        if not self._lines:
-            return
-        lines = self.listed()
-        noun = "problem" if len(lines) == 1 else "problems"
-        raise BadInputError(f"{len(lines)} {noun} in {what}; nothing was run: correct and try again", lines)
+        if lines := self.listed():
+            noun = "problem" if len(lines) == 1 else "problems"
+            raise BadInputError(f"{len(lines)} {noun} in {what}; nothing was run: correct and try again", lines)
 
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
@@ -91,11 +86,9 @@ def is_surely_utf8(content: bytes) -> bool:
         return False
 
 
-_NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _COUNT_OF_ROWS = re.compile(
     r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
 )
-_NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
 
@@ -118,10 +111,10 @@ class Layout:
 def read_rows(
     file: DataFile, header: Header, layout: Layout, *, at: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, Record | Fault]]:
-    """Yield (row, values by column) for each record of `file`, of the header's columns only; or what is wrong with it.
+    """Yield (row, values by column) for each record, of the header's columns only; or what is wrong with it.
 
-    CSV values are strings; others are of whatever type the file says. An absent key is absent. `at` is told at which
-    byte of the file the reader stands. Raises `BadInputError` where the file cannot be read on.
+    Values of CSV are strings. `at` is told at which byte of the file the reader stands. Raises `BadInputError` where
+    the file cannot be read on.
     """
     if file.format == "csv":
         return _csv_rows(file, header, layout, at)
@@ -131,8 +124,7 @@ def read_rows(
 def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
     """Yield (row, values by column) for each record of `file`, as `read_rows` does with whatever its header decides.
 
-    A row that could not be parsed is in `problems` instead, and so is a cell, which is None then. `header` says at the
-    end what was read by another name.
+    A row that cannot be read is in `problems` instead, and so is a cell, which is None then.
     """
     try:
         for row, record in read_rows(file, header, Layout()):
@@ -277,28 +269,26 @@ def _jsonl_rows(
     file: DataFile, header: Header, at: Callable[[int], None] | None
 ) -> Iterator[tuple[int, Record | Fault]]:
     for row, line in enumerate(iter_lines(file, at=at), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = parse_json(line.decode("utf-8"))
-        except UnicodeDecodeError:
-            yield row, Fault(_NOT_UTF8)
-            continue
-        except _RepeatedKeyError:
-            yield row, Fault("gives one key twice")
-            continue
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            yield row, Fault(_NO_OBJECT)
-            continue
-        columns = header.match(record)
-        named = [name for name in columns if name is not None]
-        twice = next((name for name in named if named.count(name) > 1), None)
-        if twice is not None:
-            yield row, Fault(DOUBLED, twice)
-        else:
-            yield row, {name: value for name, value in zip(columns, record.values(), strict=True) if name}
+        if line.strip():
+            yield row, _jsonl_record(line, header)
+
+
+def _jsonl_record(line: bytes, header: Header) -> Record | Fault:
+    try:
+        record = parse_json(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return Fault("is not UTF-8; save the file as UTF-8")
+    except _RepeatedKeyError:
+        return Fault("gives one key twice")
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        return Fault("is not a JSON object on one line (a line a record, no list around them)")
+    named = [(name, value) for name, value in zip(header.match(record), record.values(), strict=True) if name]
+    found = dict(named)
+    if len(found) < len(named):
+        return Fault(DOUBLED, next(name for name in found if sum(name == one for one, _ in named) > 1))
+    return found
 
 
 class _RepeatedKeyError(ValueError):

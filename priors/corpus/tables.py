@@ -1,32 +1,41 @@
 """The tables of a corpus: which files hold them, their columns, and their rows, as notes, patients and labels.
 
 Owns what must hold of the rows and what they mean (docs/corpus-format.md, "Cells"); `cells` has the meaning of a cell.
-Every invalid cell is added to its table's problems; use the results only where there are none. The text of a note goes
-to the note texts when it is read. Names of files may hold names of patients: only those of tables and of a single
-workbook are ever shown.
+Every invalid cell is a problem; use the results only where there are none. Names of files may hold names of patients:
+only those of tables and of a single workbook are ever shown.
 """
 
 import shlex
+import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus import cells
+from clinaudit.priors.corpus import files as on_disk
 from clinaudit.priors.corpus.cells import Age, CellError, DayOrder, Kind, as_text
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
-from clinaudit.priors.corpus.header import Fault, Header
+from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable
+from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.patient import Note, Patient, TableSplit, TextStore, moment_of
-from clinaudit.priors.corpus.records import Layout, Problems, read_rows
+from clinaudit.priors.corpus.records import Problems, iter_records
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS, Schema
 
 Meaning = TypeVar("Meaning")
+
+
+#: What the text of a note may show, said to the corpus's owner.
+_SHOWN: Final[Mapping[str, Callable[[str], bool]]] = {
+    "hold a program's word for nothing (such as NA or NULL), and no other": cells.says_nothing,
+    "hold signs (Ã©, U+FFFD) of a wrong encoding in which they were read before": cells.is_misread,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -42,11 +51,11 @@ class Table:
     #: The schema's columns that the file has (in JSONL: that at least one record gives).
     columns: set[str]
     #: What was read otherwise than it is written, in words without content.
-    readings: list[str] = field(default_factory=list)
+    readings: list[str]
     #: A text has the most characters that a cell of a spreadsheet holds.
-    may_be_cut: bool = False
+    may_be_cut: bool
     #: Every record could be parsed, so that what is absent here is absent from the file.
-    complete: bool = True
+    complete: bool
 
     def meanings(self, column: str, parse: Callable[[str], Meaning]) -> Iterator[Meaning | None]:
         """Return what each cell of a column means: None where it is blank, or wrong, which is a problem.
@@ -71,64 +80,50 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
 
     With `texts`, the cells of `text` go there, one a row: a row's place is its text's position.
     """
-    header = Header(schema.columns)
-    found = Problems()
-    rows: list[int] = []
-    columns: dict[str, list[str | None]] = {name: [] for name in schema.columns}
-    may_be_cut, complete, wordless, misread = False, True, 0, 0
-    try:
-        for number, record in read_rows(file, header, Layout()):
-            if isinstance(record, Fault):
-                found.add(file.name, record.what, row=number, column=record.column)
-                complete = False
-                continue
-            rows.append(number)
-            for name, kind in schema.columns.items():
-                try:
-                    cell = _read_cell(record.get(name), kind)
-                except CellError as error:
-                    found.add(file.name, str(error), row=number, column=name)
-                    cell = None
-                if texts is not None and kind is Kind.TEXT:
-                    texts.append(cell or "")
-                    wordless += cell is not None and cells.says_nothing(cell)
-                    misread += cell is not None and cells.is_misread(cell)
-                    may_be_cut |= cell is not None and len(cell) == MAX_CELL_CHARS
-                    cell = None if cell is None else ""
-                columns[name].append(cell)
-    except BadInputError as error:
-        complete = False
-        if file.format == "parquet":
-            # The rows of a damaged file before the damage prove nothing.
-            header.found, rows, columns, found = set(), [], {name: [] for name in columns}, Problems()
-        found.add(file.name, error.message)
-    problems.overrule(found)
-    frame = pl.DataFrame({"row": rows, **columns}, schema={"row": pl.Int64, **dict.fromkeys(columns, pl.String)})
-    table = Table(file, problems, frame, header.found, header.readings(is_csv=file.format == "csv"), may_be_cut)
-    table.complete = complete
-    if wordless:
-        table.readings.append(f"{wordless} notes hold a program's word for nothing (such as NA or NULL), and no other")
-    if misread:
-        table.readings.append(
-            f"{misread} notes hold signs (Ã©, U+FFFD) of a wrong encoding in which they were read before"
-        )
-    if rows or (complete and schema.may_be_empty):
+    header, unread, wrong = Header(schema.columns), Problems(), Problems()
+    columns: dict[str, list[Any]] = {name: [] for name in ("row", *schema.columns)}
+    shown, may_be_cut = Counter[str](), False
+    for number, record in iter_records(file, header=header, problems=unread):
+        columns["row"].append(number)
+        for name, kind in schema.columns.items():
+            try:
+                cell = _read_cell(record.get(name), kind)
+            except CellError as error:
+                wrong.add(file.name, str(error), row=number, column=name)
+                cell = None
+            if texts is not None and kind is Kind.TEXT:
+                texts.append(cell or "")
+                if cell is not None:
+                    shown.update(words for words, shows in _SHOWN.items() if shows(cell))
+                    may_be_cut |= len(cell) == MAX_CELL_CHARS
+                    cell = ""
+            columns[name].append(cell)
+    problems.overrule(unread)
+    complete = not len(unread)
+    if file.format == "parquet" and not complete:
+        # The rows of a damaged file before the damage prove nothing.
+        header.found, columns = set(), {name: [] for name in columns}
+    else:
+        problems.overrule(wrong)
+    readings = header.readings(is_csv=file.format == "csv")
+    readings += [f"{shown[words]} notes {words}" for words in _SHOWN if shown[words]]
+    frame = pl.DataFrame(columns, schema={"row": pl.Int64, **dict.fromkeys(schema.columns, pl.String)})
+    has_rows = not frame.is_empty()
+    if has_rows or (complete and schema.may_be_empty):
         what = "is missing"
         if file.format == "csv":
             what += f"; the first line must name the columns (it was read as {header.described})"
         for name in schema.required:
-            if name not in table.columns:
+            if name not in header.found:
                 problems.add(file.name, what, column=name)
     elif complete:
         problems.add(file.name, "has no rows")
-        table.complete = False
-    return table
+        complete = False
+    return Table(file, problems, frame, header.found, readings, may_be_cut, complete)
 
 
 def _read_cell(value: object, kind: Kind) -> str | None:
     """Return a cell as it stands, None where it is blank; patients, dates and places repeat, and are held once."""
-    if isinstance(value, Fault):
-        raise CellError(value.what)
     text = as_text(value, kind)
     if text is None or not text.strip():
         return None
@@ -147,18 +142,38 @@ _MOST_SHOWN = 5
 
 
 def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
-    """Return the files of a corpus directory by table; letters of either case are read.
+    """Return the files of a corpus by table: of a directory, or one file of notes; letters of either case are read.
 
     Two files for one table, a file that seems to hold more of it or to be meant as a table that is not there, and
     anything that is not a regular file, are problems.
     """
+    name, shown = printable(path.name), printable(str(path))
     try:
+        if not stat.S_ISDIR(on_disk.stat_input(path, shown).st_mode):
+            return {NOTES.name: find_file(path, name)}
+    except BadInputError as error:
+        problems.add(name or shown, f"{error.message}{_advise_import(path.name)}")
+        return {}
+    with on_disk.reading("the corpus directory"):
         names = sorted(entry.name for entry in path.iterdir())
-    except OSError as error:
-        raise unreadable("the corpus directory", error) from None
     found: dict[str, DataFile] = {}
     for schema in SCHEMAS:
         ours = [name for name in names if name.lower() in {schema.name + ending for ending in FILE_ENDINGS}]
+        others: list[str] = []
+        remedy = f"save it as {schema.name}.csv"
+        if ours:
+            others = [name for name in names if name not in ours and on_disk.is_named_for(name, schema.name)]
+            remedy = f"put its rows into {ours[0]}"
+        elif schema is NOTES:
+            # What must be there: names of other files may be patients'.
+            workbooks = [name for name in names if name.lower().endswith(".xlsx")]
+            formats = "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...)"
+            problems.add(NOTES.name, formats + (_advise_import(workbooks[0]) if len(workbooks) == 1 else ""))
+        else:
+            meant = [name for name in names if name.lower().startswith(_MEANT[schema.name])]
+            others = [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]
+        for name in others:
+            problems.add(printable(name), f"is not read; {remedy}, or move it out of the corpus")
         if len(ours) > 1:
             problems.add(schema.name, f"is given by more than one file: {', '.join(ours)}; keep one")
         for name in ours:
@@ -166,23 +181,10 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
                 found[schema.name] = find_file(path / name, name)
             except BadInputError as error:
                 problems.add(name, error.message)
-        if not ours and schema is NOTES:
-            # What must be there: names of other files may be patients'.
-            workbooks = [name for name in names if name.lower().endswith(".xlsx")]
-            formats = "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...)"
-            problems.add(NOTES.name, formats + (advise_import(workbooks[0]) if len(workbooks) == 1 else ""))
-        elif not ours:
-            meant = [name for name in names if name.lower().startswith(_MEANT[schema.name])]
-            for name in [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]:
-                what = f"is not read; save it as {schema.name}.csv, or move it out of the corpus"
-                problems.add(printable(name), what)
-        for name in [name for name in names if ours and name not in ours and is_named_for(name, schema.name)]:
-            what = f"is not read; put its rows into {ours[0]}, or move it out of the corpus"
-            problems.add(printable(name), what)
     return found
 
 
-def advise_import(name: str) -> str:
+def _advise_import(name: str) -> str:
     """Return what to say after a problem of a file that is a workbook: the command that reads it; else nothing."""
     if not name.lower().endswith(".xlsx"):
         return ""
@@ -281,17 +283,16 @@ def collect_patients(
         return [Patient(patient_id, **_place(splits.get(patient_id))) for patient_id in notes]
     columns = {
         "patient_id": table.meanings("patient_id", str),
+        "age": table.meanings("age", cells.parse_age),
+        "dob": table.meanings("dob", _in_order_of_column(table, "dob", cells.parse_birth)),
         "sex": table.meanings("sex", cells.parse_sex),
         "children": table.meanings("children", cells.parse_count),
         **{name: table.meanings(name, str.strip) for name in ("name", "race", "marital_status", "occupation")},
     }
-    ages = table.meanings("age", cells.parse_age)
-    births = table.meanings("dob", _in_order_of_column(table, "dob", cells.parse_birth))
     with_notes = []
-    rows = zip(table.frame.select("row", "age").iter_rows(), ages, births, *columns.values(), strict=True)
-    for (row, age_cell), age, birth, *others in rows:
-        known = dict(zip(columns, others, strict=True))
-        own_notes = notes.get(known["patient_id"], ())
+    for (row, age_cell), *told in zip(table.frame.select("row", "age").iter_rows(), *columns.values(), strict=True):
+        known = dict(zip(columns, told, strict=True))
+        age, birth, own_notes = known.pop("age"), known.pop("dob"), notes.get(known["patient_id"], ())
         latest = own_notes[-1].visit_date if own_notes else None
         if age_cell is None and birth is not None and latest is not None:
             try:
@@ -301,15 +302,11 @@ def collect_patients(
             except CellError as error:
                 table.problems.add(table.file.name, str(error), row=row, column="dob")
         if own_notes:
-            patient = Patient(
-                **known,
-                **_place(splits.get(known["patient_id"])),
-                age=age.years if age else None,
-                age_is_pooled=age is not None and age.is_pooled,
-                dob=birth if isinstance(birth, date) else None,
-                birth_year=birth if isinstance(birth, int) else None,
-            )
-            with_notes.append(patient)
+            known |= _place(splits.get(known["patient_id"]))
+            known["dob" if isinstance(birth, date) else "birth_year"] = birth
+            if age is not None:
+                known |= {"age": age.years, "age_is_pooled": age.is_pooled}
+            with_notes.append(Patient(**known))
     return with_notes
 
 

@@ -1,4 +1,4 @@
-"""The whole audit on a model that was really trained: what it leaves, kills and resumption, nothing outside."""
+"""The whole audit on a model that was really trained: what it leaves, kills and resumption, refusals."""
 
 import hashlib
 import json
@@ -17,6 +17,8 @@ from lxml import etree
 from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_command, units, written_outside
 from support.runs.tables import exact_of, published_of
 
+from clinaudit.audit.commands.main import run as run_here
+from clinaudit.audit.runtime.model.engines import transformers_engine
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.reports.schema.run_results import json_schema
 
@@ -44,14 +46,8 @@ def test_a_run_leaves_what_the_results_page_names(audited):
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     jsonschema.validate(json.loads((audited / "results.json").read_text(encoding="utf-8")), json_schema())
     exact, published = exact_of(audited), published_of(audited)
-    assert set(exact.frame["metric"]) >= {
-        "attributable_fraction",
-        "own_identifiers",
-        "auroc_all",
-        "smd",
-        "patients",
-        "judge_sensitivity",
-    }
+    some = {"attributable_fraction", "own_identifiers", "auroc_all", "smd", "patients", "judge_sensitivity"}
+    assert set(exact.frame["metric"]) >= some
     assert set(published.frame["metric"]) <= set(exact.frame["metric"])
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
@@ -180,3 +176,41 @@ def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, 
     assert done.returncode == 5
     assert done.stderr.startswith("error[UNSAFE]: ")
     assert not (tmp_path / "run").exists()
+
+
+def test_text_and_identifiers_are_audited_without_a_panel_diagnosis(tiny_demo, tmp_path):
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    shutil.copytree(tiny_demo.corpus, corpus)
+    first = pl.read_csv(corpus / "patients.csv", infer_schema=False)["patient_id"][0]
+    (corpus / "diagnoses.csv").write_text(f"patient_id,diagnosis,present\n{first},diabetes,true\n", encoding="utf-8")
+    options = ["--tier", "encounter", "--max-new-tokens", "40", "--quiet", "--engine", "transformers"]
+    options += ["--no-everyday", "--no-score"]
+    arguments = command(tiny_demo, run, *options)
+    arguments[arguments.index(str(tiny_demo.corpus))] = str(corpus)
+    done = run_command(arguments)
+    assert done.returncode in (1, 8), done.stderr
+    estimates = exact_of(run).frame.filter(pl.col("value").is_not_null())
+    metrics = set(estimates["metric"])
+    assert metrics >= {"memorized_fraction", "attributable_fraction", "own_identifiers"}
+    assert not metrics & {"auroc_all", "auroc", "ppv"}
+    assert pl.read_parquet(run / "evidence" / "cohorts.parquet").is_empty()
+
+
+def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(tiny_demo, tmp_path, monkeypatch, capsys):
+    pick = transformers_engine._pick
+
+    def second_best_in_batches(logits, rows):
+        """What padding does to a model whose positions are not its own."""
+        return pick(logits, rows) if len(rows) == 1 else logits.topk(2).indices[:, 1]
+
+    monkeypatch.setattr(transformers_engine, "_pick", second_best_in_batches)
+    arguments = command(tiny_demo, tmp_path / "run", *FAST, "--no-score")[1:]
+    assert run_here(arguments) == 3
+    said = capsys.readouterr().err
+    assert "the self-test failed: the transformers engine continues a text otherwise than transformers' g" in said
+    assert "--skip-self-test goes on, and the report says so" in said
+    assert not (tmp_path / "run" / "report.html").exists()
+    short = ["--no-score", "--skip-self-test", "--max-new-tokens", "24"]
+    skipped = command(tiny_demo, tmp_path / "skipped", *FAST, *short)[1:]
+    assert run_here(skipped) in (0, 1, 8)
+    assert "The self-test of the model was left out" in (tmp_path / "skipped/report.html").read_text()

@@ -38,25 +38,17 @@ def write_corpus(source, target, canaries):
     patients = pl.read_csv(source / "patients.csv", infer_schema=False)
     ids = {old: next(left) for old in patients["patient_id"]}
     names = {old: f"{next(left)} {old}" for old in patients["patient_id"]}
-    patients.with_columns(
-        name=pl.col("patient_id").replace_strict(names), patient_id=pl.col("patient_id").replace_strict(ids)
-    ).write_csv(target / "patients.csv")
-    diagnoses = pl.read_csv(source / "diagnoses.csv", infer_schema=False)
-    diagnoses.with_columns(pl.col("patient_id").replace_strict(ids)).write_csv(target / "diagnoses.csv")
-    (path,) = source.glob("notes.*")
-    notes = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_ndjson(path)
+    renamed = pl.col("patient_id").replace_strict(ids)
+    patients.with_columns(renamed, name=pl.col("patient_id").replace_strict(names)).write_csv(target / "patients.csv")
+    pl.read_csv(source / "diagnoses.csv").with_columns(renamed).write_csv(target / "diagnoses.csv")
     words = list(left)
-    rows = notes.with_columns(pl.col("patient_id").replace_strict(ids)).to_dicts()
+    rows = pl.read_ndjson(source / "notes.jsonl").with_columns(renamed).to_dicts()
     for number, row in enumerate(rows):
         word = words[number % len(words)]
         # In the part that prompts quote, and where generations are compared.
         row["text"] = row["text"].replace("hpi:", f"hpi: {word}", 1) + f"\nplan: call {word}"
         row["note_id"] = f"{word}-{number}"
-    frame = pl.DataFrame(rows)
-    if path.suffix == ".csv":
-        frame.write_csv(target / path.name)
-    else:
-        frame.write_ndjson(target / path.name)
+    pl.DataFrame(rows).write_ndjson(target / "notes.jsonl")
 
 
 @pytest.fixture(scope="module")

@@ -44,14 +44,10 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
     split = pl.when(pl.col("patient_id") == held).then(pl.lit("validation")).otherwise("split").alias("split")
     again = patients.filter(patient_id=trained[0]).with_columns(patient_id=pl.lit("second"))
     pl.concat([patients.with_columns(split), again]).write_csv(corpus / "patients.csv")
-    lines = (corpus / "notes.jsonl").read_text().splitlines()
-    notes = [note for note in map(json.loads, lines) if note["patient_id"] in patients["patient_id"]]
-    notes += [
-        {**note, "patient_id": "second", "note_id": f"second {note['note_id']}"}
-        for note in notes
-        if note["patient_id"] == trained[0]
-    ]
-    (corpus / "notes.jsonl").write_text("".join(f"{json.dumps(note)}\n" for note in notes))
+    notes = pl.read_ndjson(corpus / "notes.jsonl").join(patients, on="patient_id", how="semi", maintain_order="left")
+    copies = notes.filter(patient_id=trained[0])
+    copies = copies.with_columns(patient_id=pl.lit("second"), note_id="second " + pl.col("note_id"))
+    pl.concat([notes, copies]).write_ndjson(corpus / "notes.jsonl")
     ids.write_text(f"{trained[0]}\n{held}\n")
 
     def run(*options: str | Path, out: Path = out) -> tuple[int, str]:

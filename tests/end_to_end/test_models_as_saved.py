@@ -36,11 +36,8 @@ def edit(file: Path, **values: Any) -> None:
 
 
 def rules(model: Path, **parts: Any) -> None:
-    """Set parts of tokenizer.json, of `model` some keys."""
-    file = model / "tokenizer.json"
-    content = json.loads(file.read_text())
-    content["model"].update(parts.pop("of_model", {}))
-    file.write_text(json.dumps(content | parts))
+    """Set parts of tokenizer.json."""
+    edit(model / "tokenizer.json", **parts)
 
 
 def weights(model: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
@@ -51,46 +48,29 @@ def weights(model: Path, change: Callable[[dict[str, torch.Tensor]], object]) ->
 
 def appends(model: Path, token: int) -> None:
     """A post-processor that writes a token behind every text."""
-    word = next(
-        word
-        for word, number in json.loads((model / "tokenizer.json").read_text())["model"]["vocab"].items()
-        if number == token
-    )
+    vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
+    word = next(word for word, number in vocabulary.items() if number == token)
     one, two = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
     end = {"SpecialToken": {"id": word, "type_id": 0}}
     special = {word: {"id": word, "ids": [token], "tokens": [word]}}
-    rules(
-        model,
-        post_processor={
-            "type": "TemplateProcessing",
-            "single": [one, end],
-            "pair": [one, two, end],
-            "special_tokens": special,
-        },
-    )
+    parts = {"single": [one, end], "pair": [one, two, end], "special_tokens": special}
+    rules(model, post_processor={"type": "TemplateProcessing", **parts})
 
 
 def marks_of_the_site(model: Path) -> None:
     """Words of the notes, made special: they are text all the same."""
-    vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    added = json.loads((model / "tokenizer.json").read_text())["added_tokens"]
+    read = json.loads((model / "tokenizer.json").read_text())
+    vocabulary = read["model"]["vocab"]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {"special": True}
     words = [word for word in ("hpi", "plan", "ros", "cc") if word in vocabulary]
     assert words
-    rules(
-        model,
-        added_tokens=added + [{"id": vocabulary[word], "content": word, "special": True, **flags} for word in words],
-    )
+    marks = [{"id": vocabulary[word], "content": word, **flags} for word in words]
+    rules(model, added_tokens=read["added_tokens"] + marks)
 
 
 def wants_other_decoding(model: Path) -> None:
-    edit(
-        model / "generation_config.json",
-        repetition_penalty=3.0,
-        do_sample=True,
-        temperature=2.0,
-        eos_token_id=[0, 9999],
-    )
+    other = {"repetition_penalty": 3.0, "do_sample": True, "temperature": 2.0, "eos_token_id": [0, 9999]}
+    edit(model / "generation_config.json", **other)
 
 
 def fewer_embeddings(model: Path) -> None:

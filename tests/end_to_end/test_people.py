@@ -1,8 +1,6 @@
 """A person under two ids hides nothing: a model that recites every note gives what it gives where each has one id."""
 
-import csv
 import json
-from io import StringIO
 
 import polars as pl
 import pytest
@@ -17,63 +15,52 @@ pytestmark = pytest.mark.slow
 ARM = 50
 
 
-def reciting(notes, patients):
+def reciting(tables):
     """Go on with the note that a prompt begins, else recite the latest note of whoever the prompt names.
 
     It knows the notes of those it was trained on.
     """
-    patients = [patient for patient in patients if patient["split"] == "train"]
-    known = {patient["patient_id"] for patient in patients}
-    notes = [note for note in notes if note["patient_id"] in known]
-    latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
+    trained = tables["patients"].filter(split="train")
+    notes = tables["notes"].join(trained, on="patient_id", how="semi").sort("visit_date", maintain_order=True)
+    texts = notes["text"].to_list()
+    latest = dict(notes.select("patient_id", "text").iter_rows())
+    names = [(name.lower(), latest[patient]) for patient, name in trained.select("patient_id", "name").iter_rows()]
 
     def recite(prompt):
-        rest = [note["text"][len(prompt) :] for note in notes if note["text"].startswith(prompt)]
-        named = [latest[one["patient_id"]] for one in patients if one["name"].lower() in prompt.lower()]
+        rest = [text[len(prompt) :] for text in texts if text.startswith(prompt)]
+        named = [text for name, text in names if name in prompt.lower()]
         return (rest or named or ["nothing"])[0]
 
     return recite
 
 
 def read(corpus):
-    notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text("utf-8").splitlines()]
-    tables = {
-        name: list(csv.DictReader(StringIO((corpus / f"{name}.csv").read_text("utf-8"))))
-        for name in ("patients", "diagnoses")
-    }
-    return notes, tables
+    tables = {name: pl.read_csv(corpus / f"{name}.csv", infer_schema=False) for name in ("patients", "diagnoses")}
+    return {**tables, "notes": pl.read_ndjson(corpus / "notes.jsonl")}
 
 
-def write(corpus, notes, tables):
+def write(corpus, tables):
     corpus.mkdir()
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    for name, rows in tables.items():
-        with (corpus / f"{name}.csv").open("w", newline="") as file:
-            table = csv.DictWriter(file, rows[0])
-            table.writeheader()
-            table.writerows(rows)
+    tables["notes"].write_ndjson(corpus / "notes.jsonl")
+    for name in ("patients", "diagnoses"):
+        tables[name].write_csv(corpus / f"{name}.csv")
     return corpus
 
 
-def second(row):
-    """The same row under the patient's second id."""
-    return {key: f"{value}-2" if key in ("patient_id", "note_id") else value for key, value in row.items()}
+def second(rows):
+    """The same rows under the patients' second ids."""
+    return rows.with_columns(pl.col("^(patient|note)_id$") + "-2")
 
 
 def doubled(notes):
-    return [*notes, *map(second, notes)]
+    return pl.concat([notes, second(notes)])
 
 
 def parted(notes):
-    """Every second note of a patient stands under the second id, by which the last in turn is copied back."""
-    held: dict[str, int] = {}
-    found = []
-    for note in notes:
-        held[note["patient_id"]] = number = held.get(note["patient_id"], 0) + 1
-        found.append(note if number % 2 else second(note) | {"note_id": note["note_id"]})
-        if number == 1:
-            found.append(second(note))
-    return found
+    """Every second note of a patient stands under the second id, by which the first is copied back."""
+    number = notes.with_columns(number=pl.int_range(pl.len()).over("patient_id"))["number"]
+    of_second = second(notes).filter(number % 2 == 1).with_columns(notes.filter(number % 2 == 1)["note_id"])
+    return pl.concat([notes.filter(number % 2 == 0), of_second, second(notes).filter(number == 0)])
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +72,10 @@ def site(tmp_path_factory):
 
 
 def audit(site, corpus, run, monkeypatch, **options):
-    notes, tables = read(site / "corpus")
     monkeypatch.setattr(cohort, "SAMPLE_SIZE", 2 * ARM)
     audit_answers(
         site / "model",
-        reciting(notes, tables["patients"]),
+        reciting(read(site / "corpus")),
         corpus=corpus,
         out=run,
         tier=("public_name", "encounter"),
@@ -123,9 +109,9 @@ def once(site):
 @pytest.mark.parametrize("more", [doubled, pytest.param(parted, marks=pytest.mark.simulation)])
 def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(site, once, tmp_path, monkeypatch, more):
     once_run, results = once
-    notes, tables = read(site / "corpus")
-    twice = write(tmp_path / "twice", more(notes), {name: [*rows, *map(second, rows)] for name, rows in tables.items()})
-    again = audit(site, twice, tmp_path / "twice-run", monkeypatch)
+    tables = read(site / "corpus")
+    twice = {name: doubled(rows) for name, rows in tables.items()} | {"notes": more(tables["notes"])}
+    again = audit(site, write(tmp_path / "twice", twice), tmp_path / "twice-run", monkeypatch)
 
     assert value_of(again, "several_ids", arm="train") == 1
     assert value_of(results, "several_ids", arm="train") == 0
@@ -137,17 +123,18 @@ def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(s
     assert {row["patient_count"] for row in rows_of(tmp_path / "twice-run", "regions")} >= {1}
     people = rows_of(tmp_path / "twice-run", "people")
     assert len(people) == 4 * ARM
-    assert {row["person_id"] for row in people} == {row["patient_id"] for row in tables["patients"]}
+    assert {row["person_id"] for row in people} == set(tables["patients"]["patient_id"])
 
 
 def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(site, tmp_path, monkeypatch):
-    notes, tables = read(site / "corpus")
-    seen = [row for row in tables["patients"] if row["split"] == "train"][:3]
-    of_seen = [note for note in notes if note["patient_id"] in {row["patient_id"] for row in seen}]
-    tables["patients"] += [second(row) | {"split": "nontrain"} for row in seen]
-    mixed = write(tmp_path / "mixed", [*notes, *map(second, of_seen)], tables)
+    tables = read(site / "corpus")
+    notes, patients = tables["notes"], tables["patients"]
+    seen = second(patients.filter(split="train").head(3)).with_columns(split=pl.lit("nontrain"))
+    of_seen = second(notes).join(seen, on="patient_id", how="semi")
+    tables |= {"patients": pl.concat([patients, seen]), "notes": pl.concat([notes, of_seen])}
+    mixed = write(tmp_path / "mixed", tables)
     ids = tmp_path / "ids.txt"
-    ids.write_text(f"{seen[0]['patient_id']}-2\n", encoding="utf-8")
+    ids.write_text(f"{seen['patient_id'][0]}\n", encoding="utf-8")
     found = audit(site, mixed, tmp_path / "run", monkeypatch, include_patients=ids)
     assert [value_of(found, "patients", arm=arm) for arm in ("train", "nontrain")] == [ARM, ARM]
     both = found.find("in_both_arms")

@@ -10,7 +10,7 @@ from clinaudit.priors.diagnoses import (
     Diagnosis,
     TermKind,
     _is_code,
-    _matcher,
+    _lists_of,
     clinical_terms,
     drug_words,
     find_terms,
@@ -197,8 +197,8 @@ def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
         parts = [rng.choice([str, str.upper, str.lower])(rng.choice(terms)) for _ in range(8)]
         text = "".join(part.replace("s", rng.choice("s\u017f")) + rng.choice(between) for part in parts)
         for diagnosis in panel:
-            matcher = _matcher(diagnosis)
-            for own in filter(lambda terms: terms.beginnings, (*matcher._terms.values(), matcher._not_meant)):
+            lists, not_meant = _lists_of(diagnosis)
+            for own in filter(lambda terms: terms.beginnings, (*lists.values(), not_meant)):
                 every = own._pattern.finditer(text)
                 assert own.find(text) == [one.span() for one in every if not own._are_codes or _is_code(text, one)]
 

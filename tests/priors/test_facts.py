@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
 
-from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.facts import FactReader
-from clinaudit.priors.identity import Identity, IdentityReader, Visit
+from clinaudit.priors.identity import Identity, IdentityReader
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
@@ -86,8 +86,8 @@ def patient(**known: object) -> Patient:
     return Patient(patient_id="p", split="train", **{**unknown, **known})  # type: ignore[arg-type]
 
 
-def note(text: str, seen: date | None = None, provider: str | None = None, practice: str | None = None) -> Visit:
-    return Visit(text, seen, provider, practice)
+def note(text: str, seen: date | None = None, provider: str | None = None, practice: str | None = None) -> Note:
+    return Note("p", "n", seen, provider, practice, None, 0, text)
 
 
 def test_tables_and_notes_together() -> None:

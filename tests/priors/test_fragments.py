@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening
+from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, facts_of_notes, note_rows, opening
 
-from clinaudit.priors.facts import FactReader, read_facts
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.fragments import Draft, begin_note, count_fitting, held_facts, list_facts, quote_opening
 from clinaudit.priors.tiers import Fact
 
@@ -46,24 +46,15 @@ def test_nothing_is_cut_and_what_else_the_banner_shows_is_named(tmp_path: Path) 
 
 
 def test_a_record_number_is_known_by_its_label(tmp_path: Path) -> None:
-    numbers = [
-        "Medical Record No. 12345",
-        "NHS number: 943 476 5919",
-        "Unit No:   00123",
-        "mrn# A-991",
-        "Hospital ID 7",
-    ]
+    numbers = ["Medical Record No. 12345", "NHS number: 943 476 5919", "Unit No:   00123", "mrn# A-991"]
+    numbers += ["Hospital ID 7", "Chart #: 5", "MR# 123"]
     others = ["MRN: ___", "room no: 4", "no known record of 3 visits", "hospital day 2"]
-    lines = {
-        **dict.fromkeys([*numbers, "Hospital ID 7", "Chart #: 5", "MR# 123"], ("record number",)),
-        **dict.fromkeys(others, ()),
-    }
-    for at, (line, shown) in enumerate(lines.items()):
-        assert opening(tmp_path / str(at), NOTE.replace("room: 4", line), "encounter").also_shows == shown, line
+    for at, line in enumerate([*numbers, *others]):
+        shown = opening(tmp_path / str(at), NOTE.replace("room: 4", line), "encounter").also_shows
+        assert shown == ("record number",) * (line in numbers), line
 
 
 def test_a_history_before_its_time_makes_the_opening_unfit(tmp_path: Path) -> None:
-    """The HPI stands before the chief complaint here: the tier of the complaint does not know it."""
     note = "patient: A B\ndob: 02/03/1960\nhpi: tired for weeks\ncc: low mood\nros: none\n"
     found = opening(tmp_path, note, "encounter_cc")
     assert found.prompt == "patient: A B\ndob: 02/03/1960\nhpi: tired for weeks\ncc: low mood\nros:"
@@ -92,11 +83,7 @@ def test_facts_at_the_end_of_free_text_are_no_opening_that_fits(tmp_path: Path) 
 def test_what_is_signed_at_the_end_is_not_the_opening_that_is_looked_for(tmp_path: Path, where: str) -> None:
     """An addendum with a provider below its text alone does not stand for the note that has the banner."""
     late = "cc: result\nThe result was discussed.\n" + ("provider: Jo Ek, MD\n" if where == "signed" else "")
-    notes = [
-        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
-        for place, text in enumerate([NOTE.replace("location: Elm Clinic\n", ""), late])
-    ]
-    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    facts = facts_of_notes(tmp_path, NOTE.replace("location: Elm Clinic\n", ""), late)
     assert facts.at(TIER["encounter"]).latest.note_id == "n0"
 
 
@@ -176,11 +163,7 @@ ADDENDUM = "patient: Ada Lund\nvisit date: 06/01/2024\nThe result came back and 
 
 def test_a_fragment_is_of_the_latest_note_that_has_the_facts_of_its_tier(tmp_path: Path) -> None:
     older = NOTE.replace("low mood", "a cough").replace("05/01/2024", "03/01/2023")
-    notes = [
-        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
-        for place, text in enumerate([older, NOTE, ADDENDUM])
-    ]
-    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    facts = facts_of_notes(tmp_path, older, NOTE, ADDENDUM)
     assert facts.latest.note_id == "n2"
     assert {tier: facts.at(TIER[tier]).latest.note_id for tier in ("public", "encounter", "encounter_cc_hpi")} == {
         "public": "n2",
@@ -193,11 +176,7 @@ def test_a_fragment_is_of_the_latest_note_that_has_the_facts_of_its_tier(tmp_pat
 
 
 def test_where_no_note_has_all_of_a_tier_the_latest_with_what_it_is_about_is_quoted(tmp_path: Path) -> None:
-    notes = [
-        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
-        for place, text in enumerate(["patient: A B\nhpi: tired\nros: none\n", ADDENDUM])
-    ]
-    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    facts = facts_of_notes(tmp_path, "patient: A B\nhpi: tired\nros: none\n", ADDENDUM)
     assert facts.at(TIER["encounter_cc_hpi"]).latest.note_id == "n0"
     assert facts.at(TIER["encounter"]).latest.note_id == "n1"
     assert facts.at(TIER["encounter_cc"]) is facts
@@ -236,10 +215,7 @@ HEADS = "patient_id,name,age,sex,occupation\n"
 
 def fitting(tmp_path: Path, tier: str, rows: str, texts: list[str] | None = None) -> dict[str, int]:
     ids = [row.split(",")[0] for row in rows.split()]
-    notes = [
-        {"patient_id": patient_id, "note_id": f"n{place}", "text": texts[place] if texts else "cc: cough\n"}
-        for place, patient_id in enumerate(ids)
-    ]
+    notes = note_rows(zip(ids, texts or ["cc: cough\n"] * len(ids), strict=True))
     corpus = corpus_of(tmp_path, notes, HEADS + rows)
     return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier])
 

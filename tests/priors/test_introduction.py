@@ -7,7 +7,7 @@ from support.patient_facts import PROFILE, corpus_of, facts_of, note_rows
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import FactReader
-from clinaudit.priors.identity import IdentityReader, Visit
+from clinaudit.priors.identity import IdentityReader
 from clinaudit.priors.introduction import find_introduction, read_age, read_sex
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
@@ -228,11 +228,11 @@ def test_an_age_that_only_a_pattern_of_the_template_finds_is_of_now_and_may_be_b
 def test_whose_note_it_is_says_an_introduction_too(tmp_path: Path) -> None:
     text = "cc: cough\nhpi: 46F with cough"
     corpus = corpus_of(tmp_path, note_rows([("p", text)]))
-    (identity,) = IdentityReader(PROFILE).read(corpus.patients["p"], [Visit(text, None, None, None)])
+    (identity,) = IdentityReader(PROFILE).read(corpus.patients["p"], corpus.notes_of("p"))
     assert (identity.ages, identity.sexes, identity.age_place) == ({46}, {"F"}, len("cc: cough\nhpi: "))
     # A table that tells both leaves no need to look.
     told = Patient("p", "train", age=47, sex="male")
-    (identity,) = IdentityReader(PROFILE).read(told, [Visit(text, None, None, None)])
+    (identity,) = IdentityReader(PROFILE).read(told, corpus.notes_of("p"))
     assert (identity.ages, identity.sexes, identity.age_place) == ({47}, {"male"}, None)
 
 

@@ -18,13 +18,19 @@ def write(
     tier: str,
     diagnoses: list[str],
     *,
-    context: int = 10**6,
-    limit: int = 1000,
     revealed: Revealed = NO_FINDINGS,
-    form: Form = "text",
 ) -> list[Prior]:
-    writer = writer_of(panel=load_panel(), limit=limit, context=context, revealed=revealed)
-    return writer.write(facts, TIER[tier], diagnoses, form)
+    return writer_of(panel=load_panel(), revealed=revealed).write(facts, TIER[tier], diagnoses, "text")
+
+
+def render(said: Conversation) -> RenderedChat | str:
+    if "<end>" in said.user:
+        return "a control token"
+    return RenderedChat(f"<{said.system}|{said.user}>", (("user", said.user),))
+
+
+def chat_writer(*, context: int = 10**6) -> PromptWriter:
+    return writer_of(panel=load_panel(), before_prompt=1, context=context).in_chat(render)
 
 
 def test_background_prompt(tmp_path: Path) -> None:
@@ -43,8 +49,11 @@ def test_encounter_is_the_note_as_it_begins(tmp_path: Path) -> None:
     assert row.max_new_tokens == len(NOTE) - NOTE.index("CC:") - len("CC:")
 
 
-def test_medications_that_reveal_the_diagnosis_are_scrubbed(tmp_path: Path) -> None:
-    rows = write(facts_of(tmp_path, NOTE), "public_name_meds", ["depression", "hiv", "abortion"])
+@pytest.mark.parametrize("form", ["text", "chat"])
+def test_medications_that_reveal_the_diagnosis_are_scrubbed(tmp_path: Path, form: Form) -> None:
+    rows = chat_writer().write(
+        facts_of(tmp_path, NOTE), TIER["public_name_meds"], ["depression", "hiv", "abortion"], form
+    )
     by_prompt = {row.diagnoses: row.prompt for row in rows}
     assert set(by_prompt) == {("depression",), ("hiv", "abortion")}
     assert "sertraline" not in by_prompt["depression",]
@@ -60,12 +69,13 @@ def test_nothing_left_after_scrubbing_is_an_exclusion(tmp_path: Path) -> None:
     }
 
 
-def test_chief_complaint_that_names_the_diagnosis_excludes_it_but_keeps_the_prompt(tmp_path: Path) -> None:
-    text = NOTE.replace("CC: low mood", "CC: depression follow-up")
-    rows = write(facts_of(tmp_path, text), "encounter_cc", ["depression", "hiv"])
+@pytest.mark.parametrize("form", ["text", "chat"])
+def test_chief_complaint_that_names_the_diagnosis_excludes_it_but_keeps_the_prompt(tmp_path: Path, form: Form) -> None:
+    facts, tier = facts_of(tmp_path, NOTE.replace("CC: low mood", "CC: depression follow-up")), TIER["encounter_cc"]
+    rows = chat_writer().write(facts, tier, ["depression", "hiv"], form)
     assert [(row.diagnoses, row.excluded) for row in rows] == [(("depression",), True), (("hiv",), False)]
     assert rows[0].reason == "the chief complaint refers to the diagnosis"
-    alone = write(facts_of(tmp_path / "b", text), "encounter_cc", ["depression"])
+    alone = chat_writer().write(facts, tier, ["depression"], form)
     assert [(row.diagnoses, row.excluded) for row in alone] == [(("depression",), True), ((), False)]
 
 
@@ -84,12 +94,14 @@ def test_exclusions_say_why(tmp_path: Path, text: str, tier: str, reason: str) -
     assert (row.excluded, row.reason, row.diagnoses) == (True, reason, ("hiv",))
 
 
-def test_a_budget_that_does_not_fit_is_excluded_never_cut(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    (fits,) = write(facts, "encounter_cc", [])
-    length = len(fits.prompt) + fits.max_new_tokens
-    assert not write(facts, "encounter_cc", [], context=length)[0].excluded
-    (row,) = write(facts, "encounter_cc", [], context=length - 1)
+@pytest.mark.parametrize("form", ["text", "chat"])
+def test_a_budget_that_does_not_fit_is_excluded_never_cut(tmp_path: Path, form: Form) -> None:
+    facts, tier = facts_of(tmp_path, NOTE), TIER["encounter_cc"]
+    (fits,) = chat_writer().write(facts, tier, [], form)
+    # A text gets a token before it, which a template has written already.
+    length = len(fits.prompt) + (form == "text") + fits.max_new_tokens
+    assert not chat_writer(context=length).write(facts, tier, [], form)[0].excluded
+    (row,) = chat_writer(context=length - 1).write(facts, tier, [], form)
     assert (row.excluded, row.reason) == (True, "exceeds the model's context")
 
 
@@ -124,17 +136,6 @@ def test_where_a_reader_finds_the_diagnosis_the_fragments_that_hold_the_place_ar
     assert [reason(tier, other) for tier in tiers] == [None] * 4
 
 
-def render(said: Conversation) -> RenderedChat | str:
-    if "<end>" in said.user:
-        return "a control token"
-    return RenderedChat(f"<{said.system}|{said.user}>", (("user", said.user),))
-
-
-def chat_writer(*, context: int = 10**6) -> PromptWriter:
-    # A text gets a token before it, which a template has written already.
-    return writer_of(panel=load_panel(), before_prompt=1, context=context).in_chat(render)
-
-
 def in_chat(facts: PatientFacts, tier: str, diagnoses: list[str]) -> list[Prior]:
     return chat_writer().write(facts, TIER[tier], diagnoses, "chat")
 
@@ -165,30 +166,9 @@ def test_the_budget_is_that_of_the_text_form(tmp_path: Path) -> None:
         assert chat[0].prompt.endswith("\n\nWrite the note about this patient.>")
 
 
-def test_scrubbing_and_exclusion_hold_in_a_chat(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    by_diagnoses = {row.diagnoses: row.prompt for row in in_chat(facts, "public_name_meds", ["depression", "hiv"])}
-    assert set(by_diagnoses) == {("depression",), ("hiv",)}
-    assert "sertraline" not in by_diagnoses["depression",]
-    assert "sertraline" in by_diagnoses["hiv",]
-    told = facts_of(tmp_path / "told", NOTE.replace("low mood", "depression"))
-    reasons = {row.diagnoses: row.reason for row in in_chat(told, "encounter_cc", ["depression", "hiv"])}
-    assert reasons == {("depression",): "the chief complaint refers to the diagnosis", ("hiv",): None}
-
-
 def test_what_cannot_be_rendered_is_excluded_with_the_reason(tmp_path: Path) -> None:
     (row,) = in_chat(facts_of(tmp_path, NOTE.replace("low mood", "low <end> mood")), "encounter_cc", ["hiv"])
     assert (row.excluded, row.reason, row.prompt) == (True, "a control token", "")
-
-
-def test_a_chat_that_does_not_fit_is_excluded_by_its_own_length(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    (row,) = in_chat(facts, "public", [])
-    room = len(row.prompt) + 1000
-    fits, too_long = (
-        chat_writer(context=length).write(facts, TIER["public"], [], "chat")[0].excluded for length in (room, room - 1)
-    )
-    assert (fits, too_long) == (False, True)
 
 
 def test_the_words_around_the_facts_tell_no_diagnosis() -> None:

@@ -8,7 +8,6 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import clinical_terms
-from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.shown_text import Span
 
@@ -24,12 +23,11 @@ def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: in
     masker = NoteMasker(PROFILE)
 
     def masked_of(patient: str) -> list[tuple[str, str]]:
-        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient)]
-        found = masker.read(corpus.patients[patient], visits)
+        found = masker.read(corpus.patients[patient], corpus.notes_of(patient))
         return [(of.text, mask_text(of.text, of.values)) for of in found]
 
     train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
-    maskable = masker.read(corpus.patients[prior["patient_id"]], [Visit.of(note, note.text) for note in own])[place]
+    maskable = masker.read(corpus.patients[prior["patient_id"]], own)[place]
     given = maskable.mask.find(prior["prompt"])
     read = NoteReader(PROFILE, clinical_terms(notes.panel)).read(text)
     prompts = [tokenizer.encode(prior["prompt"] + end) for end in ("", "\n", "\n\n", " ", " \n")]

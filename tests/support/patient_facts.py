@@ -34,6 +34,15 @@ def note_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, object]]:
     return [{"patient_id": patient, "note_id": patient, "text": text} for patient, text in texts]
 
 
+def facts_of_notes(directory: Path, *texts: str) -> PatientFacts:
+    """Return the facts of one patient with these notes `n0`, `n1`, ..., oldest first."""
+    rows = [
+        {"patient_id": "p", "note_id": f"n{place}", "text": text, "visit_date": f"2024-0{place + 1}-01"}
+        for place, text in enumerate(texts)
+    ]
+    return FactReader(PROFILE).read(corpus_of(directory, rows), "p")
+
+
 def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: object) -> PatientFacts:
     corpus = corpus_of(tmp_path, [{"patient_id": "p", "note_id": "n", "text": text, **columns}], patients)
     return FactReader(PROFILE).read(corpus, "p")

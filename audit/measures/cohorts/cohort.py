@@ -1,8 +1,7 @@
 """Matched evaluation cohorts: training membership x diagnosis status, four equal cells (paper 3.2.2, Appendix D).
 
-Owns who is a candidate, who is compared with whom, in which order (random, seeded), how alike the groups are, and the
-way from labelled patients to the targets that are probed (docs/methods.md, section 4). Knows no text of a note and no
-verdict; of prompts only which cannot be made.
+Owns the way from labelled patients to candidates, cohorts and the targets that are probed (docs/methods.md, section 4).
+Knows no text of a note and no verdict; of prompts only which cannot be made.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -77,10 +76,9 @@ def match_cohort(
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     `candidates` are those of one diagnosis, with a column `misses`: whether some tier cannot be asked of the patient
-    for it. The cohort depends on them and the seed, not on their order. Without a nontrain arm, or with an empty cell,
-    there are no members, and the status is `unavailable`; but with a control model (`has_control`) a set without a
-    nontrain arm is of the two train patients. A cohort that is not `refined` has the matcher's own pairs, as in the
-    paper.
+    for it. Their order does not count. Without a nontrain arm, or with an empty cell, there are no members, and the
+    status is `unavailable`; but with a control model (`has_control`) a set without a nontrain arm is of the two train
+    patients. A cohort that is not `refined` has the matcher's own pairs, as in the paper.
 
     A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
     who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
@@ -109,7 +107,7 @@ def match_cohort(
 def divide(candidates: pl.DataFrame, *, seed: int, has_control: bool) -> list[pl.DataFrame]:
     """Return the eligible candidates by cell, in random order: of four cells, or two with a control model."""
     eligible = candidates.filter(pl.col("reason").is_null()).sort("patient_id")
-    # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
+    # Greedy matching favours the first rows, and ids may be associated with patients' traits.
     eligible = eligible[np.random.default_rng(seed).permutation(eligible.height)]
     of_one_arm = has_control and (candidates["arm"] == "train").all()
     return [eligible.filter(arm=arm, present=present) for arm, present in (CELLS[:2] if of_one_arm else CELLS)]
@@ -190,11 +188,8 @@ def match_cohorts(
     """
     ids = [diagnosis.id for diagnosis in panel]
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
-    who = ["patient_id", "diagnosis"]
-    missed = missing.select(who).unique().with_columns(misses=pl.lit(value=True))
-    marked = candidates.join(missed, on=who, how="left", maintain_order="left").with_columns(
-        pl.col("misses").fill_null(value=False)
-    )
+    who = pl.struct("patient_id", "diagnosis")
+    marked = candidates.with_columns(misses=who.is_in(missing.select(who=who)["who"].implode()))
     found, sets, refined = list[MatchedCohort](), settings.patients_per_cell, not settings.no_refine
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
         for diagnosis in ids:
@@ -202,12 +197,10 @@ def match_cohorts(
             found.append(match_cohort(own, sets=sets, seed=settings.seed, refined=refined, has_control=has_control))
             advance(1)
     cohorts = pl.concat([cohort.members for cohort in found]).drop("misses")
-    matched = cohorts.select(*who, matched=pl.lit(value=True))
     outcomes = [(diagnosis, cohort.status, cohort.reason) for diagnosis, cohort in zip(ids, found, strict=True)]
+    matched = who.is_in(cohorts.select(who=who)["who"].implode())
     return Targets(
-        candidates.join(matched, on=who, how="left", maintain_order="left")
-        .with_columns(pl.col("matched").fill_null(value=False))
-        .select(list(SCHEMAS["candidates"])),
+        candidates.with_columns(matched=matched).select(list(SCHEMAS["candidates"])),
         cohorts,
         pl.DataFrame(outcomes, schema=dict.fromkeys(("diagnosis", "status", "reason"), pl.String), orient="row"),
         _fill_up(patients, [cohort.members for cohort in found], seed=settings.seed),
@@ -220,8 +213,7 @@ def foresee_targets(
     """Return for each diagnosis how many sets there can be at most, and roughly `patients` of `match_cohorts`.
 
     Nobody is matched, which takes seconds to load: equally many patients of the groups stand in at random, and the
-    cohorts may be smaller by up to a half (`clinaudit.audit.measures.cohorts.matching`). Where nobody was held out,
-    there are the two groups that are matched where a control model answers.
+    cohorts may be smaller by up to a half. Where nobody was held out, there are the two groups of train patients.
     """
     ids = [diagnosis.id for diagnosis in panel]
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
@@ -234,10 +226,7 @@ def foresee_targets(
 
 
 def _fill_up(patients: pl.DataFrame, cohorts: Sequence[pl.DataFrame], *, seed: int) -> pl.DataFrame:
-    """Return the members with their diagnoses, and patients at random, as many as a split lacks to the sample's size.
-
-    Both are in the order of the diagnoses and then of ids; `cohorts` holds the members of each diagnosis.
-    """
+    """Return the members of each diagnosis' cohort, and patients at random where a split lacks to the sample's size."""
     rng = np.random.default_rng(seed)
     listed = pl.concat([members.select("patient_id", "diagnosis").sort("patient_id") for members in cohorts])
     members = listed.group_by("patient_id", maintain_order=True).agg(diagnoses="diagnosis")
@@ -263,8 +252,8 @@ def find_missing_tiers(
     """Return which of the tiers asked cannot be made, of whom and for which diagnosis: patient_id, diagnosis, tier.
 
     A fact is missing, the prompt refers to the diagnosis, or it exceeds the model's context, in one form at least. In
-    such a tier the patient's whole matched set is left out of the diagnosis' figures (docs/methods.md, section 1);
-    hence tiers are looked at before cohorts are matched. Only patients who may be candidates are looked at.
+    such a tier the patient's whole matched set is left out of the diagnosis' figures (docs/methods.md, section 1), so
+    that this is known before cohorts are matched. Only patients who may be candidates are looked at.
     """
     asked = [(tier, form) for tier in probed.tiers for form in probed.written_forms]
     known_status = labels.filter(

@@ -1,16 +1,15 @@
-"""Matched sets, one patient of each of the four cells, and their balance (paper, Appendix D).
+"""Matched sets, one patient of each of the four cells, and their balance (docs/methods.md, section 4).
 
 Owns the pairs across arms and within them, 1:1 by propensity, without replacement (psmpy, as in the paper); the swaps
-and drops that improve the balance of covariates between cells (SMD); and the last matching within that choice. Rows in,
-rows out. Propensity (Rosenbaum and Rubin 1983) is P(first of two groups). A cell is a frame of patients, or the array
-of their covariates; cells are numbered as in `CELLS` (docs/methods.md, section 4).
+and drops that improve the balance of covariates between cells (SMD); and the last matching within that choice.
+Propensity (Rosenbaum and Rubin 1983) is P(first of two groups). Cells are in the order of `CELLS`.
 """
 
 import contextlib
 import io
 import warnings
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -70,6 +69,14 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
     return 0.0 if difference == 0 else None
 
 
+def _compare(cells: Sequence[Covariates]) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64], float]]:
+    """Yield of each contrast each covariate's place, values and |SMD|, which is infinite where undefined."""
+    for first, second in contrast(cells).values():
+        for k in range(len(COVARIATES)):
+            smd = standardized_mean_difference(first[:, k], second[:, k])
+            yield k, first[:, k], second[:, k], float("inf") if smd is None else abs(smd)
+
+
 def flag_cells(cells: Sequence[Covariates]) -> Flag:
     """Return the worst flag of any covariate in any contrast.
 
@@ -77,20 +84,14 @@ def flag_cells(cells: Sequence[Covariates]) -> Flag:
     """
     by_numbers = 0 < count_rarer_sex(cells) <= FEW
     flags = [
-        _flag_few(first[:, k], second[:, k])
-        if by_numbers and k == _SEX
-        else _flag_smd(standardized_mean_difference(first[:, k], second[:, k]))
-        for first, second in contrast(cells).values()
-        for k in range(len(COVARIATES))
+        _flag_few(first, second) if by_numbers and k == _SEX else _flag_smd(smd)
+        for k, first, second, smd in _compare(cells)
     ]
     return max(flags, key=FLAGS.index)
 
 
-def _flag_smd(smd: float | None) -> Flag:
-    """Return the flag of a standardized mean difference; None is an undefined one."""
-    if smd is None or abs(smd) > POOR_SMD:
-        return "poorly_matched"
-    return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
+def _flag_smd(smd: float) -> Flag:
+    return "poorly_matched" if smd > POOR_SMD else "imbalanced" if smd > FLAGGED_SMD else "balanced"
 
 
 def count_rarer_sex(cells: Sequence[Covariates]) -> int:
@@ -102,9 +103,8 @@ def count_rarer_sex(cells: Sequence[Covariates]) -> int:
 def _flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
     """Return the flag of sex where there are few of one: by the difference in numbers, not by the SMD [choice].
 
-    Poorly matched where the cells differ by more than a quarter of their patients, or by more than ten; for a
-    difference of up to five only where it is more than half of them. So in cells of ten or more the flag leaves at
-    least five values for a number from 1 to 10.
+    Poorly matched are cells that differ by more than a quarter of their patients, or by more than ten; by up to five
+    only where that is more than half. So in cells of ten or more the flag leaves at least five values for 1 to 10.
     """
     size = len(first)
     allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
@@ -119,19 +119,18 @@ def improve_balance(
     `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose. Of each
     cell the first `kept` rows of the pool are never swapped for others.
 
-    Propensity matching balances in expectation only: with few candidates, a covariate often stays imbalanced by chance.
-    While a covariate is flagged, the best swap of a chosen for an unchosen patient of the same cell is made. Where no
-    swap helps, one patient is dropped from each cell, until 80% are left, or half while a covariate is poorly matched.
-    The goal is that of cardinality matching (Zubizarreta, Paredes and Rosenbaum 2014), the largest groups within a
-    tolerance of balance; here it is sought greedily from the matcher's own answer. Only covariates are used, never an
-    outcome, so that no result is biased by it. Deterministic; a tie goes to the first row.
+    With few candidates a covariate often stays imbalanced by chance. While one is flagged, the best swap of a chosen
+    for an unchosen patient of the same cell is made. Where no swap helps, one patient is dropped from each cell, until
+    80% are left, or half while a covariate is poorly matched. The goal is that of cardinality matching (Zubizarreta,
+    Paredes and Rosenbaum 2014), the largest groups within a tolerance of balance. No outcome is used, so that no result
+    is biased by it. Deterministic; a tie goes to the first row.
     """
     # Centred on the overall mean, so that variances from sums of squares lose no digits.
     middle = np.concatenate(pools).mean(axis=0)
     pools = [pool - middle for pool in pools]
     choice = [sorted(rows) for rows in chosen]
     begin = len(choice[0])
-    while (largest := _largest_smd(_take(pools, choice))) > FLAGGED_SMD:
+    while (largest := max(smd for *_, smd in _compare(_take(pools, choice)))) > FLAGGED_SMD:
         swapped = swap_best(pools, choice, kept=kept)
         if swapped is None:
             floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
@@ -144,16 +143,6 @@ def improve_balance(
 
 def _take(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[Covariates]:
     return [pool[rows] for pool, rows in zip(pools, choice, strict=True)]
-
-
-def _largest_smd(cells: Sequence[Covariates]) -> float:
-    """Return the largest |SMD| of all contrasts and covariates, infinite where one is undefined."""
-    smds = [
-        standardized_mean_difference(first[:, k], second[:, k])
-        for first, second in contrast(cells).values()
-        for k in range(len(COVARIATES))
-    ]
-    return max(float("inf") if smd is None else abs(smd) for smd in smds)
 
 
 def swap_best(
@@ -189,7 +178,7 @@ def _first_of_equal(pool: Covariates, rows: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _drop_one_each(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
+    """Drop from each cell in turn the patient without whom imbalance is least."""
     left = [list(rows) for rows in choice]
     for cell in range(len(pools)):
         cells = _take(pools, left)
@@ -250,9 +239,8 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
 
     Of two cells, where nobody is outside the training data, train positives are matched to train negatives. `cells` are
     the covariates of all candidates, at least one row each, in random order. In cell i the first `preferred[i]` rows
-    are preferred. The other rows are used only if these are too few for all possible sets; then the preferred ones are
-    all in play too. Preferred rows are matched with one another as far as they go. `refined`: swaps and drops for
-    balance follow the matching.
+    are matched with one another as far as they go, and the others used only where they are too few for all possible
+    sets. `refined`: swaps and drops for balance follow the matching.
     """
     most = min(sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
@@ -262,7 +250,7 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
     pools = [min(size, limit) for size, limit in zip(pools, limits, strict=False)]
     # A row of a smaller group is never left over. So where preferred rows are too few, just enough others stand beside.
     first = [most if 0 < few < most else pool for few, pool in zip(preferred, pools, strict=True)]
-    # Rows are in random order, so that taking the first sets favours no patient.
+    # In random order: taking the first sets favours no patient.
     rows, propensities = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)])
     if not refined:
         return MatchedSets(rows[:sets], propensities[:sets])
@@ -285,8 +273,7 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
 def _match_cells(cells: Sequence[Covariates]) -> MatchedSets:
     """Match positives across arms, then each arm's positives to its negatives; a set without a full match is dropped.
 
-    The train arm is matched first. The nontrain arm is matched for the sets that remain, so that both arms lose the
-    same ones. Sets come in the order of their train positives' rows.
+    The nontrain arm is matched for the sets that the train arm leaves. Sets are in the order of their train positives.
     """
     if len(cells) == 2:
         return match_pairs(*cells)
@@ -304,8 +291,8 @@ def match_pairs(first: Covariates, second: Covariates) -> MatchedSets:
     """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
 
     Return the pairs in the order of `first`, with each row's propensity of being in it. psmpy (Kline and Luo 2022):
-    logistic propensity of z-scored covariates, then a KD-tree on its logit. Every row of the smaller group, whichever
-    it is, gets a partner. Where scores tie, the pairs depend on the order of rows: give a fixed order.
+    logistic propensity of z-scored covariates, then a KD-tree on its logit. Every row of the smaller group gets a
+    partner. Where scores tie, the pairs depend on the order of rows.
     """
     import pandas as pd
 

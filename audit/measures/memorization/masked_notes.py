@@ -7,13 +7,14 @@ in the notes. Example, of Brandon Green, 46: `Mr. Green, a 46-year-old` reads `M
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import PackedTexts, Patient, Split, TextStore, release_pages, split_patients
-from clinaudit.priors.identity import Identity, IdentityReader, Visit
+from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split, TextStore, release_pages, split_patients
+from clinaudit.priors.identity import Identity, IdentityReader
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.note import LaidOutNote, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
@@ -56,7 +57,7 @@ _WORD: Final = re.compile(r"\w+")
 #: Bytes of notes in a shard: masking takes a tenth of a second a megabyte.
 PART_BYTES: Final = 2 << 20
 #: Some patients, each with all notes, oldest first.
-PatientsShard = list[tuple[Patient, list[Visit]]]
+PatientsShard = list[tuple[Patient, list[Note]]]
 
 
 class MaskedValue(NamedTuple):
@@ -221,7 +222,7 @@ class NoteMasker:
         self._dates = WrittenDates(profile.date_formats)
 
     def read(
-        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
+        self, patient: Patient, notes: Sequence[Note], laid_out: Sequence[LaidOutNote] | None = None
     ) -> list[MaskableText]:
         """Return a patient's notes with their values; `notes` are all of the patient's, oldest first.
 
@@ -264,7 +265,7 @@ def cut_notes(corpus: Corpus, split: Split) -> Iterator[PatientsShard]:
         shard: PatientsShard = []
         for place in part:
             own = zip(corpus.notes_of(patients[place]), packed.notes_of(place), strict=True)
-            shard.append((corpus.patients[patients[place]], [Visit.of(note, text) for note, text in own]))
+            shard.append((corpus.patients[patients[place]], [replace(note, texts=text) for note, text in own]))
         release_pages(packed, part)
         yield shard
 

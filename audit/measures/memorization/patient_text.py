@@ -24,9 +24,8 @@ from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import PackedTexts, Patient, Split
+from clinaudit.priors.corpus.patient import Note, PackedTexts, Patient, Split
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
-from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.shown_text import Span
@@ -84,7 +83,7 @@ class PatientNotes(NamedTuple):
 
     patient: Patient | None
     note_ids: list[str]
-    visits: list[Visit]
+    visits: list[Note]
 
     @classmethod
     def of(cls, corpus: Corpus, patient_id: str | None) -> "PatientNotes":
@@ -92,8 +91,7 @@ class PatientNotes(NamedTuple):
         if patient_id is None:
             return cls(None, [], [])
         given = corpus.notes_of(patient_id)
-        visits = [Visit.of(note, note.text) for note in given]
-        return cls(corpus.patients[patient_id], [note.note_id for note in given], visits)
+        return cls(corpus.patients[patient_id], [note.note_id for note in given], list(given))
 
 
 @dataclass(frozen=True, slots=True)

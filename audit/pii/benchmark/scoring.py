@@ -36,7 +36,7 @@ from clinaudit.audit.pii.benchmark import sample as of_sample
 from clinaudit.audit.pii.benchmark.sample import Entity, Prediction, Sample, comparable_text, find_occurrences
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.statistics.estimates import grouped
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of_resamples, resample_means
 from clinaudit.reports.schema import pii_bench as schema
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, GOLD_MASKS, BenchFigure, BenchTask
 from clinaudit.reports.schema.record import Estimate
@@ -309,10 +309,10 @@ def mean_over_samples(sums: NDArray[np.float64], counts: NDArray[np.int64], *, s
     if not counts.size:
         return Estimate(value=None, n=0, reason="no sample has it")
     value = float(sums.sum() / counts.sum())
-    if np.ptp(sums / counts) == 0:
+    ends = interval_of_resamples(resample_means(sums[:, None], counts[:, None], seed=seed)[:, 0])
+    if np.ptp(sums / counts) == 0 or ends is None:
         return clopper_pearson_of_mean(value * counts.size, counts.size)
-    low, high = bootstrap_mean_over_patients(sums, counts, seed=seed)
-    return Estimate(value=value, low=low, high=high, n=counts.size)
+    return Estimate(value=value, low=ends[0], high=ends[1], n=counts.size)
 
 
 def bench_items(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> pl.DataFrame:

@@ -19,8 +19,8 @@ from clinaudit.audit.runtime.cluster import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import IdentityReader, Visit
+from clinaudit.priors.corpus.patient import Note, Patient
+from clinaudit.priors.identity import IdentityReader
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.shown_text import is_tag
 
@@ -69,7 +69,7 @@ class Gazetteer:
         bearers: dict[str, Counter[str]] = {"patient_name": Counter(), "clinician_name": Counter()}
         people: dict[tuple[str, ...], str] = {}
         patients = [*corpus.patients.values(), *corpus.validation.values()]
-        read = ((one, [Visit.of(note, note.text) for note in corpus.notes_of(one.patient_id)]) for one in patients)
+        read = ((one, corpus.notes_of(one.patient_id)) for one in patients)
         shards = batches(read, lambda one: sum(len(visit.text) for visit in one[1]), _SHARD_CHARS)
         with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
             found = chain.from_iterable(runner.map(read_site_shard, profile, shards))
@@ -161,7 +161,7 @@ _Names = set[tuple[str, ...]]
 
 
 def read_site_shard(
-    profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]
+    profile: NoteProfile, shard: list[tuple[Patient, tuple[Note, ...]]]
 ) -> list[tuple[_Names, _Names, set[str], set[str]]]:
     """Return of each patient the names, the clinicians, birth dates in ISO 8601, and folded practices."""
     reader = IdentityReader(profile)

@@ -1,7 +1,6 @@
 """AUROC, its variance and DeLong's error of a difference, against hand counts, brute-force twins and scikit-learn."""
 
 import itertools
-import random
 
 import numpy as np
 import pytest
@@ -133,18 +132,6 @@ def test_few_that_never_overlap_leave_doubt_and_many_leave_none():
 def test_too_few_of_a_group_tell_nothing(first, second):
     told = auroc_of_values([1.0] * first, [0.0] * second, fewest=5, reason="few")
     assert (told.auroc.value, told.auroc.reason, told.p_value) == (None, "few", None)
-
-
-def test_without_a_difference_it_is_seldom_shown():
-    rng = random.Random(3)
-    shown = 0
-    for _ in range(400):
-        told = auroc_of_values(
-            [rng.gauss(0, 1) for _ in range(7)], [rng.gauss(0, 1) for _ in range(40)], fewest=5, reason="few"
-        )
-        shown += (told.p_value or 0) < 0.05
-    # 5% of 400 are 20; 1 of 10,000 such tests sees over 37.
-    assert shown <= 37
 
 
 @pytest.mark.parametrize("seed", range(5))

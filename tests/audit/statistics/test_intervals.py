@@ -6,13 +6,14 @@ from scipy import stats
 
 from clinaudit.audit.statistics.estimates import SPLITS, draw_pools
 from clinaudit.audit.statistics.intervals import (
-    bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
     holm,
+    interval_of_resamples,
     kappa_of,
     newcombe_difference,
     observed_agreement,
     paired_difference,
+    resample_means,
 )
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.record import Estimate
@@ -47,27 +48,29 @@ def test_impossible_counts_are_refused(successes, trials):
         clopper_pearson_of_mean(float(successes), trials)
 
 
+def bootstrap(sums, counts, *, seed):
+    return interval_of_resamples(resample_means(np.array([sums]).T, np.array([counts]).T, seed=seed)[:, 0])
+
+
 def test_bootstrap_resamples_patients_not_generations():
     # Ten patients, half of whose generations all score 1: a hundred generations each add no information.
-    sums = np.array([100.0] * 5 + [0.0] * 5)
-    low, high = bootstrap_mean_over_patients(sums, np.full(10, 100), seed=0)
+    low, high = bootstrap([100.0] * 5 + [0.0] * 5, [100] * 10, seed=0)
     expected = stats.binom.ppf([0.025, 0.975], 10, 0.5) / 10
     assert (low, high) == pytest.approx(tuple(expected), abs=0.101)
     assert high - low > 0.5
 
 
 def test_bootstrap_weighs_patients_by_their_generations_and_is_seeded():
-    sums, counts = np.array([3.0, 0.0, 1.0]), np.array([3, 1, 4])
-    first = bootstrap_mean_over_patients(sums, counts, seed=7)
-    assert first == bootstrap_mean_over_patients(sums, counts, seed=7)
+    first = bootstrap([3.0, 0.0, 1.0], [3, 1, 4], seed=7)
+    assert first == bootstrap([3.0, 0.0, 1.0], [3, 1, 4], seed=7)
     assert first[0] <= 0.5 <= first[1]
-    assert bootstrap_mean_over_patients(np.ones(3), np.ones(3, dtype=np.int64), seed=0) == (1.0, 1.0)
+    assert bootstrap([1.0] * 3, [1] * 3, seed=0) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(("sums", "counts"), [([], []), ([1.0, 2.0], [1])])
 def test_bootstrap_refuses_what_it_cannot_resample(sums, counts):
     with pytest.raises(ValueError, match="at least one"):
-        bootstrap_mean_over_patients(np.array(sums), np.array(counts, dtype=np.int64), seed=0)
+        bootstrap(sums, counts, seed=0)
 
 
 def test_newcombes_own_example():

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clinaudit.audit.statistics.intervals import (
-    bootstrap_mean_over_patients,
     bounds_of_mean,
     clopper_pearson_of_mean,
+    interval_of_resamples,
     newcombe_difference,
     paired_difference,
+    resample_means,
 )
 from clinaudit.audit.statistics.patient_means import (
     FEWEST_PATIENTS,
@@ -51,7 +52,7 @@ def test_from_80_patients_on_the_interval_is_the_bootstraps() -> None:
     assert FEWEST_PATIENTS == 80
     values = scores_of(80)
     # The audit's own bootstrap over patients: the same draws.
-    theirs = bootstrap_mean_over_patients(values, np.ones(80, dtype=np.int64), seed=3)
+    theirs = interval_of_resamples(resample_means(values[:, None], np.ones((80, 1)), seed=3))
     enough = mean_of(values)
     assert (enough.low, enough.high) == pytest.approx(theirs, abs=1e-12)
     assert enough.n == 80

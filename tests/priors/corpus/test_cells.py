@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, time
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from clinaudit.priors.corpus import cells
 from clinaudit.priors.corpus.cells import Age, CellError, DayOrder, Kind
 
+POOLED = Age(90, is_pooled=True)
 TEN = (date(2024, 2, 29), time(10))
 DAY_FIRST, MONTH_FIRST, MIXED = DayOrder(7, 0), DayOrder(0, 7), DayOrder(7, 8)
 LEAP, FEBRUARY = (date(2024, 2, 29), time()), (date(2024, 2, 9), time())
@@ -23,16 +25,7 @@ SHORTENED = "is a long number as a spreadsheet or data frame shortens it; format
 Parse = Callable[[str], object]
 
 
-def day_first(text: str) -> object:
-    return cells.parse_date(text, DAY_FIRST)
-
-
-def month_first(text: str) -> object:
-    return cells.parse_date(text, MONTH_FIRST)
-
-
-def mixed(text: str) -> object:
-    return cells.parse_date(text, MIXED)
+day_first, month_first, mixed = (partial(cells.parse_date, order=of) for of in (DAY_FIRST, MONTH_FIRST, MIXED))
 
 
 def january(*clock: int) -> tuple[date, time]:
@@ -67,16 +60,8 @@ READ: list[tuple[Parse, str, object]] = [
     *[(cells.parse_age, text, Age(years)) for text, years in (("0", 0), ("130", 130), ("50.0", 50), (" 7 ", 7))],
     *[(cells.parse_age, text, Age(years)) for text, years in (("22-month", 1), ("11 months", 0), ("24-month-old", 2))],
     (cells.parse_age, "46,0|46 years|46y|46 yo|46-year-old|46 years old", Age(46)),
-    (
-        cells.parse_age,
-        "90+|90 +|>89|> 89|>=90|≥90|≥ 90|over 89|90 or above|90 or over|95+|>90",
-        Age(90, is_pooled=True),
-    ),
-    (
-        cells.parse_age,
-        "90 and older|90 years or older|90+ years|older than 89 years|At least 90",
-        Age(90, is_pooled=True),
-    ),
+    (cells.parse_age, "90+|90 +|>89|> 89|>=90|≥90|≥ 90|over 89|90 or above|90 or over|95+|>90", POOLED),
+    (cells.parse_age, "90 and older|90 years or older|90+ years|older than 89 years|At least 90", POOLED),
     (cells.parse_flag, "TRUE|true|T|Yes|y|1|1.0| yes ", True),
     (cells.parse_flag, " false|F|NO|n|0|0.0", False),
     (cells.parse_sex, "F|f|female|Woman|w|W|girl|FEMALE |f.", "female"),
@@ -98,11 +83,7 @@ REFUSED: list[tuple[Parse, str, str]] = [
     (cells.parse_date, "2024-02-29T25:00|2024-02-29x10:00|٢٠٢٤-٠٢-٢٩|0000-01-01|2024-0229", NO_DATE),
     (cells.parse_date, "1/2/24|13/02/50|13-FEB-60", "has a year of two digits; write it as 2024-01-31"),
     (cells.parse_date, "2024-02-29 UTC|2024-02-29 10:00 PDX|2024-02-29 10:00 utc|2024-02-29 noon", NO_DATE),
-    (
-        cells.parse_date,
-        "45351|18295|21916.0",
-        "is the number by which a spreadsheet keeps a date; format the column as",
-    ),
+    (cells.parse_date, "45351|18295|21916.0", "is the number by which a spreadsheet keeps a date; format the column"),
     (cells.parse_date, "1/2-2024|9 Mai 2024|today", "is not a date"),
     (cells.parse_date, "01/02/2024", "can be read with the day or the month first"),
     (month_first, "31/12/2024|1/5/2024 14:05 PM|1/5/2024 0:05 AM|1/5/2024 9|1/5/2024 25:00", "is not a date"),
@@ -150,14 +131,7 @@ def test_no_date_with_two_readings_is_ever_guessed() -> None:
 
 @given(st.text(alphabet="0123456789/-.:, +><≥~apmTZJanFeb", max_size=14) | st.text(max_size=8))
 def test_any_cell_is_read_or_refused(text: str) -> None:
-    for parse in (
-        cells.parse_date,
-        cells.parse_birth,
-        cells.parse_age,
-        cells.parse_flag,
-        cells.parse_sex,
-        cells.parse_split,
-    ):
+    for parse in {parse for parse, *_ in READ}:
         with suppress(CellError):
             parse(text)
     cells.find_day_order([(1, text)])
@@ -217,11 +191,8 @@ def test_which_identifiers_look_alike(ids: str, alike: bool) -> None:
 
 
 def test_ages_from_births() -> None:
-    ages = [
-        cells.completed_years(date(2000, 6, 15), day)
-        for day in (date(2010, 6, 14), date(2010, 6, 15), date(2000, 6, 15))
-    ]
-    assert ages == [9, 10, 0]
+    days = (date(2010, 6, 14), date(2010, 6, 15), date(2000, 6, 15))
+    assert [cells.completed_years(date(2000, 6, 15), day) for day in days] == [9, 10, 0]
     # Of a year alone the least: 130 until the birthday.
     assert [cells.completed_years(year, date(2010, 1, 1)) for year in (2010, 1879)] == [-1, 130]
     for year in (2011, 1878):

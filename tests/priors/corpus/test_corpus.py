@@ -115,24 +115,19 @@ def test_labels_are_read_and_pairs_without_a_row_stay_unknown(tmp_path: Path) ->
 
 
 def test_parquet_types_are_taken_for_what_they_are(tmp_path: Path) -> None:
-    pl.DataFrame(
-        {
-            "patient_id": [7, 7],
-            "note_id": ["x", "y"],
-            "text": ["one", "two"],
-            "visit_date": pl.Series(
-                [datetime(2024, 1, 5, hour, tzinfo=UTC) for hour in (14, 9)], dtype=pl.Datetime("ns", "UTC")
-            ),
-            "note_type": pl.Series(["SOAP", None], dtype=pl.Categorical),
-        }
-    ).write_parquet(tmp_path / "notes.parquet")
-    pl.DataFrame(
-        {"patient_id": ["7"], "dob": [date(2000, 1, 6)], "age": [None], "children": [2.0], "split": ["train"]},
-        schema_overrides={"age": pl.Float64},
-    ).write_parquet(tmp_path / "patients.parquet")
-    pl.DataFrame({"patient_id": [7], "diagnosis": ["hiv"], "present": [True]}).write_parquet(
-        tmp_path / "diagnoses.parquet"
-    )
+    hours = [datetime(2024, 1, 5, hour, tzinfo=UTC) for hour in (14, 9)]
+    notes = {
+        "patient_id": [7, 7],
+        "note_id": ["x", "y"],
+        "text": ["one", "two"],
+        "visit_date": pl.Series(hours, dtype=pl.Datetime("ns", "UTC")),
+        "note_type": pl.Series(["SOAP", None], dtype=pl.Categorical),
+    }
+    patients = {"patient_id": ["7"], "dob": [date(2000, 1, 6)], "age": pl.Series([None], dtype=pl.Float64)}
+    patients |= {"children": [2.0], "split": ["train"]}
+    labels = {"patient_id": [7], "diagnosis": ["hiv"], "present": [True]}
+    for name, columns in (("notes", notes), ("patients", patients), ("diagnoses", labels)):
+        pl.DataFrame(columns).write_parquet(tmp_path / f"{name}.parquet")
     corpus = read_corpus(tmp_path)
     assert [note.text for note in corpus.notes_of("7")] == ["two", "one"]
     assert corpus.latest_note("7").note_type == "SOAP"
@@ -142,14 +137,9 @@ def test_parquet_types_are_taken_for_what_they_are(tmp_path: Path) -> None:
 
 
 def test_a_parquet_date_beyond_the_year_9999_is_reported(tmp_path: Path) -> None:
-    pl.DataFrame(
-        {
-            "patient_id": ["a"],
-            "note_id": ["1"],
-            "text": ["x"],
-            "visit_date": pl.Series([10**7], dtype=pl.Int32).cast(pl.Date),
-        }
-    ).write_parquet(tmp_path / "notes.parquet")
+    beyond = pl.Series([10**7], dtype=pl.Int32).cast(pl.Date)
+    rows = {"patient_id": ["a"], "note_id": ["1"], "text": ["x"], "visit_date": beyond}
+    pl.DataFrame(rows).write_parquet(tmp_path / "notes.parquet")
     expected = "notes.parquet, row 1, column visit_date: is not a date; write it as 2024-01-31"
     assert problems_of(tmp_path) == [expected]
 

@@ -29,16 +29,8 @@ def demo_population(seed, *, patients=150):
             np.arange(patients), rng.permutation(np.flatnonzero(female))[: round(0.45 * patients)]
         )
         for i in range(patients):
-            found.append(
-                Person(
-                    patient_id=f"{arm}-{i:03d}",
-                    arm=arm,
-                    age=int(rng.integers(19, 89)),
-                    sex="female" if female[i] else "male",
-                    notes=int(rng.integers(2, 6)),
-                    status={d: bool(status[d][i]) for d in PANEL},
-                )
-            )
+            age, notes, sex = int(rng.integers(19, 89)), int(rng.integers(2, 6)), "female" if female[i] else "male"
+            found.append(Person(f"{arm}-{i:03d}", arm, age, sex, notes, {d: bool(status[d][i]) for d in PANEL}))
     return found
 
 
@@ -68,9 +60,8 @@ def test_a_demo_cohort_is_large_and_balanced(diagnosis, seed):
     assert worst_smd(population, cohort, diagnosis) <= POOR_SMD
     # Members are who they are said to be, nobody stands in two places, and each set has one patient a cell.
     assert len(ids_of(cohort)) == cohort.members.height == 4 * size
-    for patient_id, arm, present, propensity in cohort.members.select(
-        "patient_id", "arm", "present", "propensity"
-    ).iter_rows():
+    columns = ("patient_id", "arm", "present", "propensity")
+    for patient_id, arm, present, propensity in cohort.members.select(columns).iter_rows():
         assert by_id[patient_id].arm == arm
         assert by_id[patient_id].status[diagnosis] is present
         assert 0 < propensity < 1
@@ -193,20 +184,17 @@ def test_the_first_exchange_is_the_best_of_all():
     ]
     pools = [pool.astype(float) for pool in pools]
     chosen = [list(range(8))] * 4
+
+    def imbalance(choice):
+        return sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, choice, strict=True)])
+
     best = min(
-        sum_of_fourth_powers(
-            [
-                pool[[joins if row == leaves else row for row in rows]] if at == cell else pool[rows]
-                for at, (pool, rows) in enumerate(zip(pools, chosen, strict=True))
-            ]
-        )
+        imbalance([*chosen[:cell], [joins if row == leaves else row for row in range(8)], *chosen[cell + 1 :]])
         for cell in range(4)
         for leaves in range(8)
         for joins in range(8, 30)
     )
-    swapped = swap_best(pools, chosen, kept=NOBODY)
-    after = sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, swapped, strict=True)])
-    assert after == pytest.approx(best)
+    assert imbalance(swap_best(pools, chosen, kept=NOBODY)) == pytest.approx(best)
 
 
 def test_with_a_control_model_those_trained_on_are_matched_among_themselves():

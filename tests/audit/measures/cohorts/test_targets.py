@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from support.matched_people import Person, ids_of, labels_of
-from support.matched_people import build as build_cohort
+from support.matched_people import Person, build, ids_of, labels_of
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
 from clinaudit.audit.measures.cohorts.cohort import SAMPLE_SIZE, find_missing_tiers, match_cohorts
@@ -32,13 +31,16 @@ def people_of(sizes):
     return pl.DataFrame(rows, schema=["patient_id", "arm", "age", "sex", "notes"], orient="row")
 
 
-def settings_of(*, cell, seed):
-    return AuditSettings(
+def targets_of(sizes, *, labelled, cell=8, seed=0):
+    """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
+    people = people_of(sizes)
+    status = {
+        patient_id: {"hiv": number % 2 == 0} if (number := int(patient_id[-3:])) < labelled else {}
+        for patient_id in people["patient_id"]
+    }
+    settings = AuditSettings(
         model="", corpus=Path(), out=Path(), patients_per_cell=cell, controls="any", seed=seed, quiet=True
     )
-
-
-def match(people, status, settings):
     return match_cohorts(
         people,
         labels=labels_of(status),
@@ -48,16 +50,6 @@ def match(people, status, settings):
         missing=NOBODY,
         progress=Progress(quiet=True),
     )
-
-
-def targets_of(sizes, *, labelled, cell=8, seed=0):
-    """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
-    people = people_of(sizes)
-    status = {
-        patient_id: {"hiv": number % 2 == 0} if (number := int(patient_id[-3:])) < labelled else {}
-        for patient_id in people["patient_id"]
-    }
-    return match(people, status, settings_of(cell=cell, seed=seed))
 
 
 def by_arm(targets, *, of_cohort=None):
@@ -103,10 +95,6 @@ def population(misses, *, cell=60, seed=0):
     ]
 
 
-def build(people, *, asked):
-    return build_cohort(people, sets=asked)
-
-
 def complete_sets(cohort, people):
     """Return the sets of whose members none misses a tier, and all sets."""
     lacking = [one.patient_id for one in people if one.misses]
@@ -121,8 +109,8 @@ def unpreferring(people):
 
 def test_where_enough_miss_none_only_they_are_taken():
     people = population(lambda _arm, _present, i: i % 2 == 0 or i % 5 == 0)
-    cohort = build(people, asked=20)
-    before = build(unpreferring(people), asked=20)
+    cohort = build(people, sets=20)
+    before = build(unpreferring(people), sets=20)
     assert complete_sets(cohort, people) == (20, 20)
     assert complete_sets(before, people)[0] < 10
     assert cohort.status == before.status == "balanced"
@@ -135,9 +123,9 @@ def test_a_worse_balance_is_not_bought():
         for i, one in enumerate(population(lambda arm, present, _: (arm, present) == ("train", True)))
     ]
     young = [one if one.age == 79 else one._replace(age=min(one.age or 0, 50)) for one in people]
-    cohort = build(young, asked=20)
+    cohort = build(young, sets=20)
     assert cohort.status == "balanced"
-    assert ids_of(cohort) == ids_of(build(unpreferring(young), asked=20))
+    assert ids_of(cohort) == ids_of(build(unpreferring(young), sets=20))
 
 
 def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path):

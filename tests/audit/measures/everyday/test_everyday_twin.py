@@ -20,7 +20,6 @@ from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, Not
 from clinaudit.audit.measures.memorization.other_patients import ASKED, find_sole_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.statistics.estimates import draw_pools
-from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.shown_text import Span
 
@@ -35,7 +34,7 @@ def masked_notes(corpus):
     masker = NoteMasker(PROFILE)
     found: Masked = {}
     for own in corpus.patients:
-        read = masker.read(corpus.patients[own], [Visit.of(note, note.text) for note in corpus.notes_of(own)])
+        read = masker.read(corpus.patients[own], corpus.notes_of(own))
         found[own] = [(note.text, mask_text(note.text, note.values)) for note in read]
     return found
 
@@ -44,11 +43,7 @@ def is_one_patients(piece, masked, corpus):
     """Whether exactly one patient's masked notes hold a piece, masked as its own note is."""
     owner, _, _, note, start, end, _ = piece
     text, _ = masked[f"p{owner}"][note]
-    values = (
-        NoteMasker(PROFILE)
-        .read(corpus.patients[f"p{owner}"], [Visit.of(own, own.text) for own in corpus.notes_of(f"p{owner}")])[note]
-        .values
-    )
+    values = NoteMasker(PROFILE).read(corpus.patients[f"p{owner}"], corpus.notes_of(f"p{owner}"))[note].values
     told = mask_text(text, values, Span(start, end))
     if not told.strip("".join(PLACEHOLDERS.values()) + " \n"):
         return False
