@@ -24,9 +24,13 @@ from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyw
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
 from clinaudit.audit.unlearning.benchmark.questions import sources
 from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    NONE_USABLE,
+    Candidate,
     Terms,
     address_reader,
+    choose_questions,
     identifier_check,
+    problem_of,
     question_row,
     shared_holdouts,
 )
@@ -216,9 +220,9 @@ class _Building:
         """Return the benchmark with its counts; `named` are the patients of a request."""
         request, counted = self.request, dict[str, Any]()
         # Before any work: a faulty file is reported at once.
-        choose = self._question_source()
+        offer = self._question_source()
         categories = self._categorize()
-        questions, own_keywords = self._ask(choose, categories, counted)
+        questions, own_keywords = self._ask(offer, categories, counted)
         asked = list(dict.fromkeys(question.patient_id for question in questions))
         if named is not None:
             too_few = "too few questions can be asked of this patient; give them with --qa FILE"
@@ -266,34 +270,45 @@ class _Building:
         return make(keywords=found, counts=counts), counts
 
     def _ask(
-        self, choose: sources.Choose, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
+        self, offer: sources.Offer, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
     ) -> tuple[list[Question], dict[str, tuple[str, ...]]]:
         """Return all questions, and the terms that a file gives with them, by question; count what is left out."""
         questions: list[Question] = []
         keywords: dict[str, tuple[str, ...]] = {}
         dropped, refused = Counter[str](), Counter[str]()
-        counted |= {"questions_that_fit_others": 0, "holdout_questions_told_in_training": 0}
+        fit_others = told_in_training = 0
         source = self.request.questions
         origin = "given" if isinstance(source, Path) else "templates" if source == "offline" else source
-
-        def terms_of(patient: str) -> Terms:
-            return self.keywords.terms(categories[patient].category, self.charts[patient].texts)
-
         holds_identifier = identifier_check(self.corpus, self.profile, self.progress)
-        asking = sources.Asking(self.charts, holds_identifier, self.request.seed, refused, terms_of)
         address_of = address_reader(self.corpus, self.profile)
-        for patient_id, chosen in choose(asking, self.progress):
+
+        def accept(candidate: Candidate, texts: Sequence[str]) -> str | None:
+            problem = problem_of(candidate, texts, holds_identifier)
+            refused.update([problem] if problem else [])
+            return problem
+
+        for patient_id, offered in offer(self.charts, holds_identifier, self.progress):
+            texts = self.charts[patient_id].texts
+            chosen: list[Candidate] | str
+            if isinstance(offered, str):
+                chosen = offered
+            elif origin == "given":
+                # All of them that may be asked, withheld where the file says so.
+                chosen = [one for one in offered if accept(one, texts) is None] or NONE_USABLE
+            else:
+                terms = self.keywords.terms(categories[patient_id].category, texts)
+                may_be_asked = partial(accept, texts=texts)
+                chosen = choose_questions(patient_id, offered, accept=may_be_asked, seed=self.request.seed, terms=terms)
             if isinstance(chosen, str):
                 dropped[chosen] += 1
                 continue
-            address = address_of(patient_id)
             for candidate in chosen:
-                question = question_row(patient_id, candidate, origin=origin, address=address)
+                question = question_row(patient_id, candidate, origin=origin, address=address_of(patient_id))
                 questions.append(question)
                 if candidate.keywords is not None:
                     keywords[question.qa_id] = candidate.keywords
-            counted["holdout_questions_told_in_training"] += shared_holdouts(chosen)
-            counted["questions_that_fit_others"] += sum(not candidate.is_unique for candidate in chosen)
+            told_in_training += shared_holdouts(chosen)
+            fit_others += sum(not candidate.is_unique for candidate in chosen)
         if not questions:
             reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
             raise BadInputError(
@@ -303,6 +318,8 @@ class _Building:
         counted |= {
             "patients_dropped": dict(sorted(dropped.items())),
             "questions_refused": dict(sorted(refused.items())),
+            "questions_that_fit_others": fit_others,
+            "holdout_questions_told_in_training": told_in_training,
         }
         return questions, keywords
 
@@ -317,11 +334,11 @@ class _Building:
             patient: found.get(patient) or diseases.assign_category(chart) for patient, chart in self.charts.items()
         }
 
-    def _question_source(self) -> sources.Choose:
+    def _question_source(self) -> sources.Offer:
         source = self.request.questions
         if isinstance(source, Path):
-            return partial(sources.choose_given, sources.read_given_questions(source, self.corpus.ids))
-        return partial(sources.choose_written, self._model()) if source == "served" else sources.choose_by_templates
+            return partial(sources.offer_given, sources.read_given_questions(source, self.corpus.ids))
+        return partial(sources.offer_written, self._model()) if source == "served" else sources.offer_by_templates
 
     def _model(self) -> AnsweringModel:
         if self.request.served is None:

@@ -119,7 +119,7 @@ class ModelFolder:
         curve: Sequence[Mapping[str, Any]],
         trained_on: Sequence[str] | None,
     ) -> None:
-        """Let the model that `write` writes take its place, with its records; `exact`, `curve`, `trained_on` are PHI."""
+        """Let the model that is written take its place, with its records; `exact`, `curve` and `trained_on` are PHI."""
         draft = self.work / "model"
         shutil.rmtree(draft, ignore_errors=True)
         make_private_directory(draft)
