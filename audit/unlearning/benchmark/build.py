@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.unlearning.benchmark import categories as diseases
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import Chart, read_charts
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyword, Question, Split, write_bench
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
 from clinaudit.audit.unlearning.benchmark.questions import sources
@@ -119,10 +119,8 @@ class BuildRequest:
     seed: int = 0
     template: Path | None = None
     served: ServedOptions | None = None
-    #: Names three judges, who check so many categories and questions: the paper's numbers (appendices F and G).
+    #: Names three judges, who check categories and questions.
     panel: Path | None = None
-    panel_titles: int = 900
-    panel_questions: int = 1000
     approved_hosts: Collection[str] = ()
 
 
@@ -168,9 +166,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
             profile = load_profile(request.template)
             progress.say("reading charts")
-            reader = ChartReader(corpus, profile)
-            charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-            building = _Building(request, corpus, profile, charts, cache, progress, keywords)
+            building = _Building(request, corpus, profile, read_charts(corpus, profile), cache, progress, keywords)
             bench, counts = building.build(named, in_training, settings)
             write_bench(request.out, bench, corpus_path=request.corpus)
     return counts
@@ -255,9 +251,7 @@ class _Building:
         if request.panel is not None:
             judges = read_judges(request.panel, approved_hosts=request.approved_hosts)
             models = {name: self._open(judge) for name, judge in judges.items()}
-            sample = draw_sample(
-                bench, titles=request.panel_titles, questions=request.panel_questions, seed=request.seed
-            )
+            sample = draw_sample(bench, seed=request.seed)
             evidence = RunDirectory(request.out).evidence
             counted["panel"] = judge_bench(bench, sample, models, evidence, self.progress)
         # Those that a file gives stand in place of those read.

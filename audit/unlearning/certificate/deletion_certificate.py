@@ -198,7 +198,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
     price: list[schema.PriceFigure] = []
     kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
     if pair.has_evidence:
-        evidence = audits.read_evidence(pair, included=named)
+        evidence = [audits.RunEvidence(run.run, frozenset(named)) for run in (pair.a, pair.b)]
         kept, texts, price = _read_audits(record, pair, evidence, found)
     else:
         for one in found.values():
@@ -206,9 +206,8 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
     if given.retrained is not None:
         reference = open_pair(pair.b.run.root, given.retrained, allow_different_corpus=False)
         if pair.has_evidence:
-            quality = answers.measure_forget_quality(
-                evidence[1], audits.read_evidence(reference, included=named)[1], named
-            )
+            retrained = audits.RunEvidence(reference.b.run, frozenset(named))
+            quality = answers.measure_forget_quality(evidence[1], retrained, named)
     if bench is not None:
         kept = _with_answers(kept, bench, found, has_audits=pair.has_evidence)
     is_by_record = record is not None
@@ -265,7 +264,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
 
 
 def _read_audits(
-    record: TrainingRecord | None, pair: RunPair, evidence: audits.EvidencePair, found: Mapping[str, Found]
+    record: TrainingRecord | None, pair: RunPair, evidence: Sequence[audits.RunEvidence], found: Mapping[str, Found]
 ) -> tuple[_Kept, CheckedTexts, list[schema.PriceFigure]]:
     """Return what both audits show of each patient, and note what they lack, whether texts collapsed, and the price."""
     named = found.keys()

@@ -4,7 +4,7 @@ Of several levels of access, or uses of questions, the largest value counts: so 
 chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_frame, schema_of
 from clinaudit.audit.unlearning.certificate import joint_test
@@ -33,7 +32,7 @@ class WrittenText(NamedTuple):
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """The tables of one run; a table that the run does not have is empty."""
+    """The tables of one run, read where they are needed; a table that the run does not have is empty."""
 
     run: RunDirectory
     #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
@@ -106,16 +105,6 @@ class RunEvidence:
 def _unless_null(values: pl.Expr, figure: pl.Expr) -> pl.Expr:
     """Return a figure of values, null where one is missing: that might be the largest."""
     return pl.when(values.is_null().any()).then(None).otherwise(figure)
-
-
-#: Of the run before and of the run after.
-EvidencePair = tuple[RunEvidence, RunEvidence]
-
-
-def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePair:
-    """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
-    a, b = (RunEvidence(run.run, frozenset(included)) for run in (pair.a, pair.b))
-    return a, b
 
 
 NO_TIER: Final = "a level of access was not tried in both runs"

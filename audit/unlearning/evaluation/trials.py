@@ -312,13 +312,12 @@ def measure_trial(tried: pl.DataFrame, own: pl.DataFrame, setup: Setup, split: S
     found = means.measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)
     if use != "sampled":
         return found
-    sampled: dict[str, dict[str, Estimate]] = {group: {} for group in everybody}
-    for row in found.iter_rows(named=True):
-        sampled[row["group"]][row["metric"]] = Estimate(**{name: row[name] for name in Estimate.model_fields})
-    nobody = Estimate(value=None, n=0, reason="everybody of the benchmark was trained on")
+    nobody = "everybody of the benchmark was trained on"
     above = {
-        metric: difference_of_groups(value, sampled["never_trained"].get(metric, nobody))
-        for metric, value in sampled["forget"].items()
+        metric: difference_of_groups(
+            *(means.find_estimate(found, otherwise=nobody, group=group, metric=metric) for group in everybody)
+        )
+        for metric in found.filter(group="forget")["metric"]
     }
     rows = means.figure_rows({**place, "group": "forget-never_trained"}, above)
     return pl.concat([found, pl.DataFrame([*rows], schema=FIGURES)])
