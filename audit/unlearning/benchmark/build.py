@@ -296,8 +296,9 @@ class _Building:
             if isinstance(chosen, str):
                 dropped[chosen] += 1
                 continue
+            address = address_of(patient_id)
             for candidate in chosen:
-                question = question_row(patient_id, candidate, origin=origin, address=address_of(patient_id))
+                question = question_row(patient_id, candidate, origin=origin, address=address)
                 questions.append(question)
                 if candidate.keywords is not None:
                     keywords[question.qa_id] = candidate.keywords
