@@ -1,8 +1,6 @@
 """Trials: leak@k against all subsets, all trials of a tiny model, and who is tried."""
 
 import itertools
-import random
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -60,14 +58,6 @@ def test_leak_at_by_hand() -> None:
     for values, k in (([0.5], 2), ([0.5], 0), ([], 1)):
         with pytest.raises(ValueError, match="as many values"):
             leak_at(values, k)
-
-
-def test_it_is_unbiased_and_the_largest_of_fewer_samples_is_not() -> None:
-    rng = random.Random(5)
-    # A model that leaks 1 once in ten answers: of four at least one with 1 - 0.9^4.
-    truth = 1 - 0.9**4
-    estimates = [leak_at([float(rng.random() < 0.1) for _ in range(12)], 4) for _ in range(4000)]
-    assert statistics.fmean(estimates) == pytest.approx(truth, abs=0.015)
 
 
 def test_answers_are_scored_without_the_words_of_their_question() -> None:
