@@ -284,8 +284,8 @@ def count_failing(requests: int, **named: float) -> int:
 _NAMED = ({}, {"diagnoses": 6}, {"diagnoses": 6, "text": 2.0})
 
 
-# One of twenty is expected: of 20 requests 4 or more are 1.6% of all sets of twenty. Of 1,000 with 130 never seen 37 are
-# expected, 5 / 135; of 200 chance alone would give more than ten now and then.
+# One of twenty is expected: of 20 requests 4 or more are 1.6% of all sets of twenty. Of 1,000 with 130 never seen 37
+# are expected, 5 / 135; of 200 chance alone would give more than ten now and then.
 @pytest.mark.parametrize(("requests", "most"), [(20, 3), pytest.param(1000, 50, marks=pytest.mark.simulation)])
 @pytest.mark.parametrize("named", _NAMED)
 def test_patients_never_seen_seldom_leak_whatever_their_charts(named, requests, most) -> None:
