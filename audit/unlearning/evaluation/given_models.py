@@ -48,8 +48,6 @@ class GivenModel:
 
     described: EvaluatedModel
     files: ModelFiles
-    #: By whom it is measured; None: by every split of the others, as what they are compared with.
-    split: Split | None
 
     @property
     def name(self) -> str:
@@ -90,10 +88,10 @@ def read_models(
     return [_read_model(place, bench, split=split, is_before=place.name == before, base=base) for place in places]
 
 
-def splits_of(models: Sequence[GivenModel], split: Split | None) -> list[Split]:
+def splits_of(models: Sequence[GivenModel], bench: Bench, split: Split | None) -> list[Split]:
     """Return the splits that the models are measured by; `split` where none has one. Raises `UsageError` with none."""
-    own = list(dict.fromkeys(model.split for model in models if model.split is not None))
-    found = own or ([] if split is None else [split])
+    own = dict.fromkeys(model.described.split for model in models)
+    found = [bench.split(name) for name in own if name is not None] or ([] if split is None else [split])
     if not found:
         raise UsageError("no model says who was to be forgotten; give the split's name with --split, such as random:10")
     return found
@@ -144,9 +142,7 @@ def _read_model(
         }
     of_split = None if own is None else own.name
     return GivenModel(
-        described=EvaluatedModel(name=place.name, split=of_split, digest=files.digest, **described),
-        files=files,
-        split=own,
+        described=EvaluatedModel(name=place.name, split=of_split, digest=files.digest, **described), files=files
     )
 
 
