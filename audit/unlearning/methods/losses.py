@@ -1,20 +1,18 @@
 """What training minimizes: plain likelihood, and the four losses that forget (AMNESIA, 4.2; docs/unlearning.md).
 
 GradDiff, KL-Min, SimNPO and RMU are those of open-unlearning at commit d3d7cf9, with its coefficients. Shapes: b rows,
-s tokens, v entries of the vocabulary, d numbers an activation. Nothing is learned through what a network said before.
+s tokens, v entries of the vocabulary, d numbers an activation. Knows nothing of how a network is trained or asked.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.methods.texts import IGNORED, Rows
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 
 
 class DivergedError(Exception):
@@ -24,6 +22,16 @@ class DivergedError(Exception):
         super().__init__(f"step {step}")
         #: The step at which it was seen, from 1.
         self.step = step
+
+
+class Asked(Protocol):
+    """A network that is asked, as it is now and as it was before; nothing is learned through what it said before."""
+
+    def logits(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return the logits: (b, s, v)."""
+
+    def activations(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return what the chosen layer gives: (b, s, d)."""
 
 
 def following(labels: "Tensor") -> "Tensor":
@@ -89,9 +97,9 @@ class Loss(NamedTuple):
 class Likelihood:
     """Plain fine-tuning: the negative log-likelihood of the texts, without retained ones."""
 
-    def loss(self, network: "TrainedNetwork", anchor: Rows, _retain: Rows) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, _retain: Rows) -> Loss:
         """Return the mean loss a token."""
-        learned = mean_token_loss(network.logits(anchor), anchor["labels"])
+        learned = mean_token_loss(asked.logits(anchor), anchor["labels"])
         return Loss(learned, learned)
 
 
@@ -105,24 +113,24 @@ class GradDiff:
     gamma: float = 1.0
     alpha: float = 1.0
 
-    def loss(self, network: "TrainedNetwork", anchor: Rows, retain: Rows) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
         """Return γ · the part of what is to be forgotten + α · the part of what is retained, and both parts."""
-        forgotten, kept = self._forgotten(network, anchor), self._kept(network, retain)
+        forgotten, kept = self._forgotten(asked, anchor), self._kept(asked, retain)
         return Loss(self.gamma * forgotten + self.alpha * kept, forgotten, kept)
 
-    def _forgotten(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
-        return -mean_token_loss(network.logits(rows), rows["labels"])
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
+        return -mean_token_loss(asked.logits(rows), rows["labels"])
 
-    def _kept(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
-        return mean_token_loss(network.logits(rows), rows["labels"])
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        return mean_token_loss(asked.logits(rows), rows["labels"])
 
 
 @dataclass(frozen=True)
 class KlMin(GradDiff):
     """KL-Min: −γ · NLL of what is to be forgotten + α · KL(before ‖ now) of what is retained (Nguyen et al., 2020)."""
 
-    def _kept(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
-        return divergence(network.logits(rows, before=True), network.logits(rows), rows["labels"])
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        return divergence(asked.logits(rows, before=True), asked.logits(rows), rows["labels"])
 
 
 @dataclass(frozen=True)
@@ -136,10 +144,10 @@ class SimNpo(GradDiff):
     beta: float = 4.5
     delta: float = 0.0
 
-    def _forgotten(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
         from torch.nn.functional import logsigmoid
 
-        margins = row_token_losses(network.logits(rows), rows["labels"]) - self.delta
+        margins = row_token_losses(asked.logits(rows), rows["labels"]) - self.delta
         return -logsigmoid(self.beta * margins).mean() * 2 / self.beta
 
 
@@ -157,12 +165,12 @@ class Rmu(GradDiff):
     #: Of the direction.
     seed: int = 0
 
-    def _forgotten(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
-        steered = network.activations(rows)
+    def _forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
+        steered = asked.activations(rows)
         return activation_distance(steered, self.target(steered.shape[-1]).to(steered), rows["labels"])
 
-    def _kept(self, network: "TrainedNetwork", rows: Rows) -> "Tensor":
-        return activation_distance(network.activations(rows), network.activations(rows, before=True), rows["labels"])
+    def _kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        return activation_distance(asked.activations(rows), asked.activations(rows, before=True), rows["labels"])
 
     def target(self, width: int) -> "Tensor":
         """Return where activations are steered to: numbers drawn evenly from 0 to 1, scaled to length c: (1, 1, d)."""
