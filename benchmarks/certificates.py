@@ -28,8 +28,8 @@ from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import PLAN, train_demo_model
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
-from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_test
-from clinaudit.audit.unlearning.certificate.patient_figures import RunEvidence, read_audit_figures
+from clinaudit.audit.unlearning.certificate.joint_test import run_joint_test
+from clinaudit.audit.unlearning.certificate.patient_figures import RunEvidence
 from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import train_again
@@ -150,8 +150,7 @@ def null_lines(run: Path, *, seed: int) -> Iterator[str]:
         failing = 0
         for _ in range(NULL_REQUESTS):
             named = rng.sample(drawn_from, REQUEST_SIZE)
-            figures = read_audit_figures(evidence, named).figures
-            test = run_joint_test(Pool(figures, {*never_seen} - {*named}, sizes), named)
+            test = run_joint_test(evidence.pool(named), named)
             failing += any(map(test.fails, named))
         yield f"of {NULL_REQUESTS} requests of {REQUEST_SIZE} patients never seen, {words}: {failing} still leak"
 

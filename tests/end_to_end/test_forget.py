@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from clinaudit.audit import deletion_requests as door
 from clinaudit.audit.commands.forget import forget as command
+from clinaudit.audit.commands.main import run as clinaudit
 from clinaudit.audit.deletion_requests import enter_request, read_register
 from clinaudit.errors import BadInputError, UsageError
 
@@ -93,6 +94,12 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
     assert [one["group"] for one in certificate["price"]] == ["retained", "controls"]
     outside = [path for path in out.rglob("*") if path.is_file() and "evidence" not in path.parts]
     assert not any(trained[0].encode() in path.read_bytes() for path in outside)
+
+    # An unchanged model still leaks, by the same test.
+    runs = ["compare", out / "before", out / "before", "--forgotten", ids, "--out", tmp_path / "unchanged"]
+    assert clinaudit(list(map(str, runs))) == 1
+    unchanged = json.loads((tmp_path / "unchanged" / "evidence" / "certificate.json").read_text())
+    assert unchanged["verdict"] == "still leaks"
 
     # An audit of before that cannot be compared is refused before anything is trained.
     with pytest.raises(BadInputError, match="did not ask about 1 of 2"):

@@ -5,7 +5,6 @@ Owns which figures are compared (docs/for-ml-engineers.md), and which file is wr
 exact one pairs the patients whom both asked, on the evidence, and stays there.
 """
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -58,12 +57,6 @@ def compare_rows(a: Row, b: Row) -> Change:
     return Change.of(a, b, difference)
 
 
-def replace_paired(changes: Iterable[Change], paired: Sequence[Change]) -> list[Change]:
-    """Return the changes with those of the same patients in the place of those of the tables."""
-    known = {change.place: change for change in paired}
-    return [known.get(change.place, change) for change in changes]
-
-
 def move_rules(a: Verdict | None, b: Verdict | None) -> MovedRules | None:
     """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
     if a is None and b is None:
@@ -92,8 +85,9 @@ def compare_runs(pair: RunPair, *, exact: bool = False, forgetting: Forgetting |
     a, b = (read_exact(run.run).estimates if exact else run.published.estimates for run in (pair.a, pair.b))
     changes = compare_tables(a, b)
     if exact:
-        paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
-        changes = replace_paired(changes, paired)
+        found = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
+        paired = {change.place: change for change in found}
+        changes = [paired.get(change.place, change) for change in changes]
     comparison = Comparison(
         figures="exact" if exact else "published",
         date=read_identity(pair.b.record).date,
@@ -136,8 +130,11 @@ def write_comparison(out: Path, comparison: Comparison, certificate: Certificate
     is_exact = comparison.figures == "exact"
     if not is_exact and any(change.pairs is not None for change in comparison.changes):
         raise ValueError("a published comparison holds exact figures")
-    _prepare_empty(out)
+    make_private_directory(out)
     evidence = out / "evidence"
+    # First: after a kill, no file of an earlier comparison stands beside files of this one.
+    for path in (*(out / name for name in _PUBLISHED), *(evidence / name for name in _EVIDENCE)):
+        path.unlink(missing_ok=True)
     if is_exact or certificate is not None:
         make_private_directory(evidence)
     if certificate is not None:
@@ -146,17 +143,6 @@ def write_comparison(out: Path, comparison: Comparison, certificate: Certificate
     place = evidence if is_exact else out
     write_atomically(place / PAGE, render_comparison(comparison))
     write_atomically(place / COMPARISON, comparison_json(comparison))
-
-
-def _prepare_empty(out: Path) -> None:
-    """Make the directory and remove the files of an earlier comparison.
-
-    They go first: after a kill, no file of an earlier comparison stands beside files of this one.
-    """
-    make_private_directory(out)
-    evidence = out / "evidence"
-    for path in (*(out / name for name in _PUBLISHED), *(evidence / name for name in _EVIDENCE)):
-        path.unlink(missing_ok=True)
 
 
 def _is_ours(path: Path) -> bool:

@@ -195,11 +195,12 @@ def _change_of_share(metric: str, joint: Joint, place: Mapping[str, str]) -> Cha
     return _change(metric, before, after, place)
 
 
-#: What is asked beside the greedy answers, and compared where both runs have it.
-_ASKED: Final = frozenset({"--score", "--score-all", "--everyday", "--tasks"})
-_BESIDE: Final = _ASKED | {"--control-model", "--control", "--max-batch"}
-#: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
-_FREE: Final = _BESIDE | {"MODEL", "--base-model", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}
+#: May differ: what a mitigation changes; what is asked beside the greedy answers, and compared where both runs have it;
+#: what no generation or verdict depends on; and what is only stated.
+_FREE: Final = frozenset(
+    {"MODEL", "--base-model", "GENERATIONS", "--score", "--score-all", "--everyday", "--tasks", "--control-model"}
+    | {"--control", "--max-batch", "--policy", "--training-log", "--judge-labels"}
+)
 #: Do not change what a metric means, but may move it a little: they are named in the warnings.
 _DRIFT: Final = frozenset({"--engine", "clinaudit"})
 #: What `--allow-different-corpus` lets differ.

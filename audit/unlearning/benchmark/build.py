@@ -19,14 +19,18 @@ from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.unlearning.benchmark import categories as diseases
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import Chart, read_charts
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchPatient, Keyword, Question, Split, write_bench
 from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
 from clinaudit.audit.unlearning.benchmark.questions import sources
 from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    NONE_USABLE,
+    Candidate,
     Terms,
     address_reader,
+    choose_questions,
     identifier_check,
+    problem_of,
     question_row,
     shared_holdouts,
 )
@@ -115,10 +119,8 @@ class BuildRequest:
     seed: int = 0
     template: Path | None = None
     served: ServedOptions | None = None
-    #: Names three judges, who check so many categories and questions: the paper's numbers (appendices F and G).
+    #: Names three judges, who check categories and questions.
     panel: Path | None = None
-    panel_titles: int = 900
-    panel_questions: int = 1000
     approved_hosts: Collection[str] = ()
 
 
@@ -164,9 +166,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
             profile = load_profile(request.template)
             progress.say("reading charts")
-            reader = ChartReader(corpus, profile)
-            charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-            building = _Building(request, corpus, profile, charts, cache, progress, keywords)
+            building = _Building(request, corpus, profile, read_charts(corpus, profile), cache, progress, keywords)
             bench, counts = building.build(named, in_training, settings)
             write_bench(request.out, bench, corpus_path=request.corpus)
     return counts
@@ -216,9 +216,9 @@ class _Building:
         """Return the benchmark with its counts; `named` are the patients of a request."""
         request, counted = self.request, dict[str, Any]()
         # Before any work: a faulty file is reported at once.
-        choose = self._question_source()
+        offer = self._question_source()
         categories = self._categorize()
-        questions, own_keywords = self._ask(choose, categories, counted)
+        questions, own_keywords = self._ask(offer, categories, counted)
         asked = list(dict.fromkeys(question.patient_id for question in questions))
         if named is not None:
             too_few = "too few questions can be asked of this patient; give them with --qa FILE"
@@ -251,9 +251,7 @@ class _Building:
         if request.panel is not None:
             judges = read_judges(request.panel, approved_hosts=request.approved_hosts)
             models = {name: self._open(judge) for name, judge in judges.items()}
-            sample = draw_sample(
-                bench, titles=request.panel_titles, questions=request.panel_questions, seed=request.seed
-            )
+            sample = draw_sample(bench, seed=request.seed)
             evidence = RunDirectory(request.out).evidence
             counted["panel"] = judge_bench(bench, sample, models, evidence, self.progress)
         # Those that a file gives stand in place of those read.
@@ -266,23 +264,35 @@ class _Building:
         return make(keywords=found, counts=counts), counts
 
     def _ask(
-        self, choose: sources.Choose, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
+        self, offer: sources.Offer, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
     ) -> tuple[list[Question], dict[str, tuple[str, ...]]]:
         """Return all questions, and the terms that a file gives with them, by question; count what is left out."""
         questions: list[Question] = []
         keywords: dict[str, tuple[str, ...]] = {}
         dropped, refused = Counter[str](), Counter[str]()
-        counted |= {"questions_that_fit_others": 0, "holdout_questions_told_in_training": 0}
+        fit_others = told_in_training = 0
         source = self.request.questions
         origin = "given" if isinstance(source, Path) else "templates" if source == "offline" else source
-
-        def terms_of(patient: str) -> Terms:
-            return self.keywords.terms(categories[patient].category, self.charts[patient].texts)
-
         holds_identifier = identifier_check(self.corpus, self.profile, self.progress)
-        asking = sources.Asking(self.charts, holds_identifier, self.request.seed, refused, terms_of)
         address_of = address_reader(self.corpus, self.profile)
-        for patient_id, chosen in choose(asking, self.progress):
+
+        def accept(candidate: Candidate, texts: Sequence[str]) -> str | None:
+            problem = problem_of(candidate, texts, holds_identifier)
+            refused.update([problem] if problem else [])
+            return problem
+
+        for patient_id, offered in offer(self.charts, holds_identifier, self.progress):
+            texts = self.charts[patient_id].texts
+            chosen: list[Candidate] | str
+            if isinstance(offered, str):
+                chosen = offered
+            elif origin == "given":
+                # All of them that may be asked, withheld where the file says so.
+                chosen = [one for one in offered if accept(one, texts) is None] or NONE_USABLE
+            else:
+                terms = self.keywords.terms(categories[patient_id].category, texts)
+                may_be_asked = partial(accept, texts=texts)
+                chosen = choose_questions(patient_id, offered, accept=may_be_asked, seed=self.request.seed, terms=terms)
             if isinstance(chosen, str):
                 dropped[chosen] += 1
                 continue
@@ -292,8 +302,8 @@ class _Building:
                 questions.append(question)
                 if candidate.keywords is not None:
                     keywords[question.qa_id] = candidate.keywords
-            counted["holdout_questions_told_in_training"] += shared_holdouts(chosen)
-            counted["questions_that_fit_others"] += sum(not candidate.is_unique for candidate in chosen)
+            told_in_training += shared_holdouts(chosen)
+            fit_others += sum(not candidate.is_unique for candidate in chosen)
         if not questions:
             reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(dropped.items()))
             raise BadInputError(
@@ -303,6 +313,8 @@ class _Building:
         counted |= {
             "patients_dropped": dict(sorted(dropped.items())),
             "questions_refused": dict(sorted(refused.items())),
+            "questions_that_fit_others": fit_others,
+            "holdout_questions_told_in_training": told_in_training,
         }
         return questions, keywords
 
@@ -317,11 +329,11 @@ class _Building:
             patient: found.get(patient) or diseases.assign_category(chart) for patient, chart in self.charts.items()
         }
 
-    def _question_source(self) -> sources.Choose:
+    def _question_source(self) -> sources.Offer:
         source = self.request.questions
         if isinstance(source, Path):
-            return partial(sources.choose_given, sources.read_given_questions(source, self.corpus.ids))
-        return partial(sources.choose_written, self._model()) if source == "served" else sources.choose_by_templates
+            return partial(sources.offer_given, sources.read_given_questions(source, self.corpus.ids))
+        return partial(sources.offer_written, self._model()) if source == "served" else sources.offer_by_templates
 
     def _model(self) -> AnsweringModel:
         if self.request.served is None:

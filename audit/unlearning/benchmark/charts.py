@@ -69,24 +69,23 @@ class Chart:
         return ""
 
 
-class ChartReader:
-    """Reads charts under one note template."""
+def read_charts(corpus: Corpus, profile: NoteProfile) -> dict[str, Chart]:
+    """Return the chart of each patient of a corpus under a note template."""
+    reader = NoteReader(profile)
 
-    def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
-        self._corpus = corpus
-        self._reader = NoteReader(profile)
+    def chart_of(patient_id: str) -> Chart:
+        notes = ((note.note_id, note.text) for note in corpus.notes_of(patient_id))
+        return Chart(patient_id, tuple(ChartEntry(note, text, tuple(_parts(text, reader))) for note, text in notes))
 
-    def read(self, patient_id: str) -> Chart:
-        """Return the chart of one patient."""
-        notes = ((note.note_id, note.text) for note in self._corpus.notes_of(patient_id))
-        return Chart(patient_id, tuple(ChartEntry(note, text, tuple(self._parts(text))) for note, text in notes))
+    return {patient_id: chart_of(patient_id) for patient_id in corpus.patients}
 
-    def _parts(self, text: str) -> Iterator[Part]:
-        text = normalize_newlines(text)
-        headings = self._reader.read(text).headings
-        ends = [*(heading.span_chars.start for heading in headings), len(text)][1:]
-        for heading, end in zip(headings, ends, strict=True):
-            yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))
+
+def _parts(text: str, reader: NoteReader) -> Iterator[Part]:
+    text = normalize_newlines(text)
+    headings = reader.read(text).headings
+    ends = [*(heading.span_chars.start for heading in headings), len(text)][1:]
+    for heading, end in zip(headings, ends, strict=True):
+        yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))
 
 
 def notes_to_send(texts: Sequence[str], *, facts: Collection[str] = ()) -> list[str]:

@@ -8,7 +8,7 @@ corpus must be those that it was made of. All rows are of patients (PHI): they s
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -18,7 +18,11 @@ from pydantic import ValidationError
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, replacing_by_library, write_atomically
 from clinaudit.errors import BadInputError, IntegrityError
+from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 from clinaudit.reports.schema.unlearning import KINDS, BenchCounts, QuestionKind, QuestionUse
 
 #: Recall of one finding, or inference from at least two (section 3.1).
@@ -304,6 +308,28 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write a frame as Parquet, mode 0600: equal rows give equal bytes."""
     with replacing_by_library(path) as temporary:
         frame.rechunk().write_parquet(temporary, statistics=False)
+
+
+def checked_rows(
+    file: DataFile, checks: Mapping[str, Callable[[Any], str | None]], *, header: Header, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (row, values by field) of a file made elsewhere; a row with a fault is in `problems` instead.
+
+    `checks` say what is wrong with a field's value, or None.
+    """
+    for row, record in iter_records(file, header=header, problems=problems):
+        faults = {field: what for field, check in checks.items() if (what := check(record.get(field)))}
+        for field, what in faults.items():
+            problems.add(file.name, what, row=row, column=field)
+        if not faults:
+            yield row, dict(record)
+
+
+def fault_of_text(value: Any) -> str | None:
+    """Return what is wrong with a text of such a file, which may be blank."""
+    if not isinstance(value, str):
+        return "is missing or not text"
+    return None if is_encodable(value) else NOT_UNICODE
 
 
 def _read_document(directory: Path) -> Any:

@@ -10,7 +10,6 @@ import random
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -94,8 +93,10 @@ def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str
     }
 
 
-#: The paper's categories: the three most populated ones.
+#: The paper's categories, the three most populated ones, and how many titles and questions it has judged.
 _CATEGORIES: Final = 3
+MOST_TITLES: Final = 900
+MOST_QUESTIONS: Final = 1000
 
 
 class PanelSample(NamedTuple):
@@ -105,7 +106,7 @@ class PanelSample(NamedTuple):
     questions: Mapping[str, Question]
 
 
-def draw_sample(bench: Bench, *, titles: int, questions: int, seed: int) -> PanelSample:
+def draw_sample(bench: Bench, *, seed: int, titles: int = MOST_TITLES, questions: int = MOST_QUESTIONS) -> PanelSample:
     """Return the titles and questions to be judged; all there are where fewer than asked for."""
     rng = random.Random(f"clinaudit unlearning panel {seed}")
     titled = [patient for patient in bench.patients if patient.title]
@@ -161,26 +162,28 @@ Judged = tuple[str, str]
 
 def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:
     """Return what a judge is asked of each item, and what reads the answer."""
-
-    def read(answer: str, form: Form[Any], texts: Sequence[str]) -> Judged | str:
-        found = form.read(answer, texts)
-        return found if isinstance(found, str) else (found.verdict, found.reason)
-
     inquiries: dict[str, Inquiry[Judged]] = {}
     if task == "title":
         for item, one in sample.titles.items():
-            texts = [one.title, name_of(one.category)]
-            question = _TITLE_FORM.ask(texts, title=break_control_tokens(one.title), category=texts[1])
-            inquiries[item] = question, partial(read, form=_TITLE_FORM, texts=texts)
+            category = name_of(one.category)
+            inquiries[item] = _inquire(_TITLE_FORM, [one.title, category], title=one.title, category=category)
         return inquiries
     for item, asked in sample.questions.items():
         # The notes that hold the facts of the question, and as many more as there is room for.
         sent = notes_to_send(bench.notes[asked.patient_id], facts=asked.facts)
         texts = [*sent, asked.question, asked.answer]
-        said = {"asked": break_control_tokens(asked.question), "answer": break_control_tokens(asked.answer)}
-        question = _QUESTION_FORM.ask(texts, notes=Form.fenced(sent, fence_marker(texts)), **said)
-        inquiries[item] = question, partial(read, form=_QUESTION_FORM, texts=texts)
+        notes = Form.fenced(sent, fence_marker(texts))
+        inquiries[item] = _inquire(_QUESTION_FORM, texts, notes, asked=asked.question, answer=asked.answer)
     return inquiries
+
+
+def _inquire(form: Form[Any], texts: Sequence[str], notes: str | None = None, **said: str) -> Inquiry[Judged]:
+    def read(answer: str) -> Judged | str:
+        found = form.read(answer, texts)
+        return found if isinstance(found, str) else (found.verdict, found.reason)
+
+    fields = {name: break_control_tokens(text) for name, text in said.items()}
+    return form.ask(texts, **fields, **({} if notes is None else {"notes": notes})), read
 
 
 #: The reason is in the judge's words, and may quote the notes: PHI.

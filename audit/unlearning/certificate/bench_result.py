@@ -4,7 +4,7 @@ On no verdict bear what forgetting cost others (AMNESIA, Figure 4) and forget qu
 quotes what stands in a file, which names patients.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,14 +17,13 @@ from clinaudit.audit.statistics.intervals import NOBODY_PAIRED, clopper_pearson_
 from clinaudit.audit.statistics.patient_means import harmonic_mean
 from clinaudit.audit.unlearning.benchmark.categories import OTHER
 from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, Pool
-from clinaudit.audit.unlearning.certificate.patient_figures import EvidencePair, RunEvidence
+from clinaudit.audit.unlearning.certificate.patient_figures import RunEvidence
 from clinaudit.audit.unlearning.evaluation.evaluate import CHECKS_FILE, RECORD_FILE
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
-from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, HARMONIC, measure_groups, pooled
+from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, HARMONIC, find_estimate, measure_groups, pooled
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.certificate import AnswerCheck, BenchBlock, ForgetQuality, PriceFigure
-from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import CHECKS, AnswerGroup, EvaluatedModel, EvaluationRecord, PatientRole
 from clinaudit.templates.text_file import read_text_file
 
@@ -168,7 +167,6 @@ def describe_bench(result: BenchResult, named: Collection[str]) -> BenchBlock:
 
 
 _MU: Final = "mu_without_em"
-NO_ANSWERS: Final = "no answer has it"
 NOT_SCORED: Final = "the notes of the named were not scored in both runs"
 
 
@@ -190,18 +188,20 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Pric
     now = measure_groups(after, groups, split=result.split, before=before, seed=result.seed)
     earlier = measure_groups(before, groups, split=result.split, seed=result.seed)
 
-    def find(rows: pl.DataFrame, group: str, metric: str) -> Estimate:
-        found = rows.filter(group=group, metric=metric).select(list(Estimate.model_fields)).to_dicts()
-        return Estimate(**found[0]) if found else Estimate(value=None, n=0, reason=NO_ANSWERS)
-
     sides = {"before": (earlier, _MU), "after": (now, _MU), "change": (now, f"{_MU}_change")}
     return [
-        PriceFigure(group=group, **{side: find(rows, group, metric) for side, (rows, metric) in sides.items()})
+        PriceFigure(
+            group=group,
+            **{
+                side: find_estimate(rows, otherwise="no answer has it", group=group, metric=metric)
+                for side, (rows, metric) in sides.items()
+            },
+        )
         for group in groups
     ]
 
 
-def measure_price(evidence: EvidencePair, groups: Mapping[str, Collection[str]]) -> list[PriceFigure]:
+def measure_price(evidence: Sequence[RunEvidence], groups: Mapping[str, Collection[str]]) -> list[PriceFigure]:
     """Return exp(-loss), a mean over each group's patients, of both models, and the change; empty without scores."""
     losses = [run.losses for run in evidence]
     found = []

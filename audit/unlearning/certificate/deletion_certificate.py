@@ -13,7 +13,7 @@ from clinaudit.audit.results.comparison.run_pair import RunPair, open_pair, read
 from clinaudit.audit.unlearning.certificate import bench_result as answers
 from clinaudit.audit.unlearning.certificate import patient_figures as audits
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
-from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Pool, run_joint_tests
+from clinaudit.audit.unlearning.certificate.joint_test import JointTest, JointTests, Pool, run_joint_tests
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord, read_training_record
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.priors.corpus.patient import PatientList
@@ -188,7 +188,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
     """
     person_of = read_people(pair)
     named = listed.as_people(person_of).ids
-    record = bench = quality = texts = None
+    record = bench = quality = None
     if given.training_record is not None:
         record = read_training_record(given.training_record, pair, named, person_of)
     if given.bench is not None:
@@ -196,9 +196,9 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         bench = answers.read_bench_result(given.bench, model=given.bench_model, **digests)
     found = {patient: Found() for patient in named}
     price: list[schema.PriceFigure] = []
-    kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
+    kept, texts = _Kept(Pool({}, (), {}), Pool({}, (), {}), ()), CheckedTexts([], {}, JointTest(0, {}, {}), ())
     if pair.has_evidence:
-        evidence = audits.read_evidence(pair, included=named)
+        evidence = [audits.RunEvidence(run.run, frozenset(named)) for run in (pair.a, pair.b)]
         kept, texts, price = _read_audits(record, pair, evidence, found)
     else:
         for one in found.values():
@@ -206,9 +206,8 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
     if given.retrained is not None:
         reference = open_pair(pair.b.run.root, given.retrained, allow_different_corpus=False)
         if pair.has_evidence:
-            quality = answers.measure_forget_quality(
-                evidence[1], audits.read_evidence(reference, included=named)[1], named
-            )
+            retrained = audits.RunEvidence(reference.b.run, frozenset(named))
+            quality = answers.measure_forget_quality(evidence[1], retrained, named)
     if bench is not None:
         kept = _with_answers(kept, bench, found, has_audits=pair.has_evidence)
     is_by_record = record is not None
@@ -223,7 +222,6 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         if not rows.get(patient) and not one.lacking:
             one.lacking.add(NOTHING_TELLS)
     reasons = reasons_of_request(tests, is_by_record=is_by_record)
-    health = [] if texts is None else texts.health
     before, after = tests.before, tests.after
     models = [
         schema.CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
@@ -238,9 +236,9 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         trigger=given.trigger,
         earlier=given.earlier,
         training_record=None if record is None else schema.TrainedAgain(started_from=record.started_from),
-        collapsed=has_collapsed(health),
+        collapsed=has_collapsed(texts.health),
         joint=tests.joint,
-        health=health,
+        health=texts.health,
         patients=[
             schema.PatientCertificate(
                 patient_id=patient,
@@ -251,7 +249,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
                 as_large=after.as_large.get(patient),
                 p_value=after.p_value(patient),
                 p_value_before=before.p_value(patient),
-                p_value_texts=None if texts is None else texts.named.p_value(patient),
+                p_value_texts=texts.named.p_value(patient),
                 largest=after.largest.get(patient),
             )
             for patient, one in found.items()
@@ -260,16 +258,15 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         bench=None if bench is None else answers.describe_bench(bench, found.keys()),
         forget_quality=quality,
     )
-    published = published_forgetting(certificate, {} if texts is None else texts.sizes)
-    return Certified(certificate, exact_forgetting(certificate), published)
+    return Certified(certificate, exact_forgetting(certificate), published_forgetting(certificate, texts.sizes))
 
 
 def _read_audits(
-    record: TrainingRecord | None, pair: RunPair, evidence: audits.EvidencePair, found: Mapping[str, Found]
+    record: TrainingRecord | None, pair: RunPair, evidence: Sequence[audits.RunEvidence], found: Mapping[str, Found]
 ) -> tuple[_Kept, CheckedTexts, list[schema.PriceFigure]]:
     """Return what both audits show of each patient, and note what they lack, whether texts collapsed, and the price."""
     named = found.keys()
-    before, after = (audits.read_audit_figures(run, named) for run in evidence)
+    before, after = evidence
     if record is not None:
         record.require_fitting(after.arms, named)
     probed = [patient for patient in named if patient in before.arms and patient in after.arms]

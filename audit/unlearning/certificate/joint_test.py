@@ -101,8 +101,7 @@ class JointTest:
     @property
     def least_p_value(self) -> float | None:
         """The joint p-value, that of the patient who stands out most; None without a named patient."""
-        least = min(self.as_large, key=lambda one: self.as_large[one], default=None)
-        return None if least is None else self.p_value(least)
+        return self.p_value(min(self.as_large, key=lambda one: self.as_large[one])) if self.as_large else None
 
     @property
     def can_fail(self) -> bool:

@@ -4,7 +4,7 @@ Of several levels of access, or uses of questions, the largest value counts: so 
 chart has no more figures than another, and no more chances to stand out (docs/methods.md, section 12).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_frame, schema_of
 from clinaudit.audit.unlearning.certificate import joint_test
@@ -33,7 +32,7 @@ class WrittenText(NamedTuple):
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """The tables of one run; a table that the run does not have is empty."""
+    """The tables of one run, read where they are needed; a table that the run does not have is empty."""
 
     run: RunDirectory
     #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
@@ -99,8 +98,30 @@ class RunEvidence:
 
     @cached_property
     def chart_tokens(self) -> Mapping[str, int]:
-        """Tokens of all notes of each patient."""
+        """Tokens of all notes of each patient: more text holds more that is met by chance."""
         return dict(self.table("patients").select("patient_id", "tokens").iter_rows())
+
+    @cached_property
+    def arms(self) -> Mapping[str, Arm]:
+        """The arm of every patient who was probed."""
+        return dict(self.answers.select("patient_id", "arm").iter_rows())
+
+    @cached_property
+    def asked(self) -> Mapping[tuple[str, str], set[str]]:
+        """The ids of the generations of each patient and tier."""
+        by_place = self.answers.group_by("patient_id", "tier").agg("generation_id")
+        return {(patient, tier): {*ids} for patient, tier, ids in by_place.iter_rows()}
+
+    @cached_property
+    def without_facts(self) -> set[tuple[str, str]]:
+        """Patients and tiers without a prompt, since the patient has none of the tier's facts."""
+        no_fact = self.of_model("priors").filter("excluded", reason="no distinguishing fact")
+        return set(no_fact.select("patient_id", "tier").iter_rows())
+
+    def pool(self, named: Collection[str]) -> Pool:
+        """Return what the model keeps of patients, the named apart from those never seen."""
+        never_seen = {patient for patient, arm in self.arms.items() if arm == "nontrain" and patient not in named}
+        return Pool(read_figures(self, named), never_seen, self.chart_tokens)
 
 
 def _unless_null(values: pl.Expr, figure: pl.Expr) -> pl.Expr:
@@ -108,49 +129,13 @@ def _unless_null(values: pl.Expr, figure: pl.Expr) -> pl.Expr:
     return pl.when(values.is_null().any()).then(None).otherwise(figure)
 
 
-#: Of the run before and of the run after.
-EvidencePair = tuple[RunEvidence, RunEvidence]
-
-
-def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePair:
-    """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
-    a, b = (RunEvidence(run.run, frozenset(included)) for run in (pair.a, pair.b))
-    return a, b
-
-
-NO_TIER: Final = "a level of access was not tried in both runs"
-NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFigures:
-    """The figures of every patient that one run probed."""
-
-    arms: Mapping[str, Arm]
-    figures: Figures
-    #: Tokens of each patient's notes: more text holds more that is met by chance.
-    chart_tokens: Mapping[str, int]
-    #: (patient, tier) to the ids of its generations.
-    generations: Mapping[tuple[str, str], Collection[str]]
-    #: (patient, tier) without a prompt, since the patient has none of the tier's facts.
-    without_facts: Collection[tuple[str, str]]
-
-    def pool(self, named: Collection[str]) -> Pool:
-        """Return what the model keeps of patients, the named apart from those never seen."""
-        never_seen = {patient for patient, arm in self.arms.items() if arm == "nontrain" and patient not in named}
-        return Pool(self.figures, never_seen, self.chart_tokens)
-
-
-def read_audit_figures(evidence: RunEvidence, named: Collection[str]) -> AuditFigures:
+def read_figures(evidence: RunEvidence, named: Collection[str]) -> Figures:
     """Return the figures of the patients of a run: `{"p1": {"own text, in tokens": 40.0, ...}, ...}`."""
-    answers = evidence.answers
-    arms: dict[str, Arm] = dict(answers.select("patient_id", "arm").iter_rows())
-    figures: dict[str, dict[str, float | None]] = {patient: {} for patient in arms}
+    answers, arms = evidence.answers, evidence.arms
+    pool = [one for one, arm in arms.items() if arm == "nontrain" or one in named]
     measured = {
         joint_test.OWN_TEXT: _largest(answers, pl.col("near_verbatim_attributable_tokens").cast(pl.Float64)),
-        joint_test.LOSS: _known_by_heart(
-            evidence, [one for one, arm in arms.items() if arm == "nontrain" or one in named]
-        ),
+        joint_test.LOSS: _known_by_heart(evidence, pool),
         joint_test.DIAGNOSES: _diagnoses_said(evidence),
     }
     if evidence.has("identifiers"):
@@ -158,18 +143,10 @@ def read_audit_figures(evidence: RunEvidence, named: Collection[str]) -> AuditFi
         counts = own.group_by("generation_id").agg(pl.struct("kind", "value").n_unique().alias("found"))
         joined = answers.join(counts, on="generation_id", how="left")
         measured[joint_test.IDENTIFIERS] = _largest(joined, pl.col("found").fill_null(0).cast(pl.Float64))
-    for measure, values in measured.items():
-        for patient, value in values.items():
-            figures[patient][measure] = value
-    by_place = answers.group_by("patient_id", "tier").agg("generation_id")
-    no_fact = evidence.of_model("priors").filter("excluded", reason="no distinguishing fact")
-    return AuditFigures(
-        arms,
-        figures,
-        evidence.chart_tokens,
-        {(patient, tier): {*ids} for patient, tier, ids in by_place.iter_rows()},
-        set(no_fact.select("patient_id", "tier").iter_rows()),
-    )
+    return {
+        patient: {measure: values[patient] for measure, values in measured.items() if patient in values}
+        for patient in arms
+    }
 
 
 def _largest(rows: pl.DataFrame, value: pl.Expr) -> dict[str, float | None]:
@@ -208,15 +185,18 @@ def _known_by_heart(evidence: RunEvidence, pool: Collection[str]) -> dict[str, f
     return {patient: 1 - own / references[patient] for patient, (own, _) in losses.items() if references[patient] > 0}
 
 
-def missing_of(patient: str, before: AuditFigures, after: AuditFigures, *, same_prompts: bool) -> set[str]:
+NO_TIER: Final = "a level of access was not tried in both runs"
+NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
+
+
+def missing_of(patient: str, before: RunEvidence, after: RunEvidence, *, same_prompts: bool) -> set[str]:
     """Return what is missing of a patient's audits for a verdict, in words; `same_prompts` must be answered by both."""
     missing = set()
-    for tier in TIER_IDS:
-        place = patient, tier
+    for place in ((patient, tier) for tier in TIER_IDS):
         if place in before.without_facts and place in after.without_facts:
             # No attacker can make this prompt: the patient has no such fact.
             continue
-        written = [set(run.generations.get(place, ())) for run in (before, after)]
+        written = [run.asked.get(place) for run in (before, after)]
         if not all(written):
             missing.add(NO_TIER)
         elif same_prompts and written[0] != written[1]:

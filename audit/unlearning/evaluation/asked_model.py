@@ -82,7 +82,7 @@ class AskedModel:
         *,
         count: int = 0,
         seed: int = 0,
-        advance: Advance | None = None,
+        advance: Advance = lambda _answers: None,
     ) -> list[Answer]:
         """Return the greedy answers, in the order of the questions; with a `count`, so many samples of each instead.
 
@@ -112,13 +112,10 @@ class AskedModel:
                     text, _ = self.tokenizer.decode_with_spans(token_ids)
                     key = one.qa_id, one.sample
                     answers[key] = Answer(self.name, one.qa_id, text.strip(), token_ids, sample=one.sample)
-                if advance is not None:
-                    advance(len(batch))
+                advance(len(batch))
         return [answers[one.qa_id, one.sample] for one in asked]
 
-    def exact_memorization(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> dict[str, float]:
+    def exact_memorization(self, questions: Sequence[Question], form: QuestionForm) -> dict[str, float]:
         """Return by qa_id the share of the reference answer's tokens, its end included, that the model would write."""
         import torch
 
@@ -139,8 +136,6 @@ class AskedModel:
                 logits = self.network(**rows, use_cache=False).logits
                 is_right = (logits[:, :-1].argmax(dim=-1) == following).sum(dim=1)
                 shares.update(zip(places, (is_right / (following != IGNORED).sum(dim=1)).tolist(), strict=True))
-                if advance is not None:
-                    advance(len(places))
         return {question.qa_id: shares[place] for place, question in enumerate(questions)}
 
     def _generate(self, batch: Sequence[_Asked], *, room: int, seed: int) -> list[tuple[int, ...]]:

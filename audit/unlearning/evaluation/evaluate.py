@@ -137,16 +137,10 @@ class _Scored:
     """One model, what it answered, and how that is scored."""
 
     described: schema.EvaluatedModel
-    #: None: it is measured by every split.
-    split: Split | None
     answers: Sequence[Answer]
     scores: pl.DataFrame
     #: Split's name -> the figures of each trial.
     trials: Mapping[str, Sequence[pl.DataFrame]] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.described.name
 
 
 def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
@@ -161,7 +155,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     models = given_models.read_models(
         request.models, bench, split=split, before=request.before, base=request.base_model
     )
-    before, splits = given_models.find_before(models, request.before), given_models.splits_of(models, split)
+    before, splits = given_models.find_before(models, request.before), given_models.splits_of(models, bench, split)
     run = RunDirectory(request.out)
     pieces = run.work / "pieces"
     if not pieces.is_dir():
@@ -187,10 +181,11 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             scored.append(
                 _Scored(
                     described=model.described,
-                    split=model.split,
                     answers=as_answers(model.name, answers),
                     scores=stages.scores(answers),
-                    trials={one.name: stages.trials(one) for one in (splits if model.split is None else [model.split])},
+                    trials={
+                        one.name: stages.trials(one) for one in splits if model.described.split in (None, one.name)
+                    },
                 )
             )
         progress.say("writing the figures and the page")
@@ -221,11 +216,9 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
                     form=request.form,
                     advance=advance,
                 )
-            of_model = None if model == request.before else split
-            described = schema.EvaluatedModel(
-                name=model, kind="foreign", split=None if of_model is None else split.name
-            )
-            scored.append(_Scored(described=described, split=of_model, answers=own, scores=scores))
+            of_split = None if model == request.before else split.name
+            described = schema.EvaluatedModel(name=model, kind="foreign", split=of_split)
+            scored.append(_Scored(described=described, answers=own, scores=scores))
         return _finish(run, scored, [split], setup, settings, before=request.before)
 
 
@@ -264,7 +257,7 @@ def _finish(
     before: str | None,
 ) -> Evaluation:
     """Measure every model by its splits, write all files, and return what was found; a page is of models asked here."""
-    bench, names = setup.bench, {one.name: one for one in scored}
+    bench, names = setup.bench, {one.described.name: one for one in scored}
     of_patients = {name: patient_figures(one.scores, bench.questions, model=name) for name, one in names.items()}
     figures, checks = [pl.DataFrame(schema=schema.FIGURES)], [pl.DataFrame(schema=schema.CHECKS)]
     all_roles: list[tuple[str, ...]] = []
@@ -273,7 +266,7 @@ def _finish(
         all_roles += [(split.name, one.patient_id, roles[one.patient_id], one.category) for one in bench.patients]
         group_of = {one.qa_id: roles[one.patient_id] for one in bench.questions}
         for name, one in names.items():
-            if one.split not in (None, split):
+            if one.described.split not in (None, split.name):
                 continue
             earlier = None if before is None or name == before else of_patients[before]
             own = of_patients[name]
@@ -294,7 +287,7 @@ def _finish(
     answers = [asdict(answer) for one in scored for answer in one.answers]
     evidence = {
         "answers": pl.DataFrame(answers, schema={"model": pl.String(), **WRITTEN}),
-        "scores": pl.concat([one.scores.select(pl.lit(one.name).alias("model"), "*") for one in scored]),
+        "scores": pl.concat([one.scores.select(pl.lit(name).alias("model"), "*") for name, one in names.items()]),
         "patient_figures": pl.concat(of_patients.values()),
         "roles": pl.DataFrame(all_roles, schema=["split", "patient_id", "role", "category"], orient="row"),
     }

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, Question, Split
+from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, Question, Split, checked_rows, fault_of_text
 from clinaudit.audit.unlearning.methods.model_folder import read_record
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.reports.schema.unlearning import EvaluatedModel
 
 _LONGEST_NAME_CHARS: Final = 200
@@ -49,8 +48,6 @@ class GivenModel:
 
     described: EvaluatedModel
     files: ModelFiles
-    #: By whom it is measured; None: by every split of the others, as what they are compared with.
-    split: Split | None
 
     @property
     def name(self) -> str:
@@ -91,10 +88,10 @@ def read_models(
     return [_read_model(place, bench, split=split, is_before=place.name == before, base=base) for place in places]
 
 
-def splits_of(models: Sequence[GivenModel], split: Split | None) -> list[Split]:
+def splits_of(models: Sequence[GivenModel], bench: Bench, split: Split | None) -> list[Split]:
     """Return the splits that the models are measured by; `split` where none has one. Raises `UsageError` with none."""
-    own = list(dict.fromkeys(model.split for model in models if model.split is not None))
-    found = own or ([] if split is None else [split])
+    own = dict.fromkeys(model.described.split for model in models)
+    found = [bench.split(name) for name in own if name is not None] or ([] if split is None else [split])
     if not found:
         raise UsageError("no model says who was to be forgotten; give the split's name with --split, such as random:10")
     return found
@@ -145,9 +142,7 @@ def _read_model(
         }
     of_split = None if own is None else own.name
     return GivenModel(
-        described=EvaluatedModel(name=place.name, split=of_split, digest=files.digest, **described),
-        files=files,
-        split=own,
+        described=EvaluatedModel(name=place.name, split=of_split, digest=files.digest, **described), files=files
     )
 
 
@@ -156,25 +151,18 @@ _ROLE: Final = "the answers"
 _LARGEST_ID: Final = 2**31 - 1
 
 
-def _problem_of_text(value: object) -> str | None:
-    if not isinstance(value, str):
-        return "is not text"
-    return None if is_encodable(value) else NOT_UNICODE
-
-
-def _problem_of_ids(value: object) -> str | None:
+def _fault_of_ids(value: Any) -> str | None:
     is_list = isinstance(value, list) and all(type(item) is int and 0 <= item <= _LARGEST_ID for item in value)
     return None if value is None or is_list else f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
 
 
-#: Field -> what is wrong with a value of it, or None.
-_FIELDS: Final[Mapping[str, Callable[[object], str | None]]] = {
-    "model": lambda value: _problem_of_text(value) or (None if is_name(str(value)) else BAD_NAME),
-    "qa_id": _problem_of_text,
-    "text": _problem_of_text,
-    "token_ids": _problem_of_ids,
+_CHECKS: Final[Mapping[str, Callable[[Any], str | None]]] = {
+    "model": lambda value: fault_of_text(value) or (None if is_name(value) else BAD_NAME),
+    "qa_id": fault_of_text,
+    "text": fault_of_text,
+    "token_ids": _fault_of_ids,
 }
-ANSWER_FIELDS: Final = tuple(_FIELDS)
+ANSWER_FIELDS: Final = tuple(_CHECKS)
 
 
 def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -> dict[str, list[Answer]]:
@@ -189,13 +177,8 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
     known = {question.qa_id for question in questions}
     by_model: dict[str, dict[str, Answer]] = {}
     first_lines: dict[tuple[str, str], int] = {}
-    for line, record in iter_records(file, header=header, problems=problems):
-        faults = {field: what for field, problem_of in _FIELDS.items() if (what := problem_of(record.get(field)))}
-        for field, what in faults.items():
-            problems.add(file.name, what if field in record else "is missing", row=line, column=field)
-        if faults:
-            continue
-        model, qa_id, ids = str(record["model"]), str(record["qa_id"]), record.get("token_ids")
+    for line, record in checked_rows(file, _CHECKS, header=header, problems=problems):
+        model, qa_id, ids = record["model"], record["qa_id"], record.get("token_ids")
         first = first_lines.setdefault((model, qa_id), line)
         if qa_id not in known:
             problems.add(file.name, "is no question of this benchmark", row=line, column="qa_id")
@@ -203,8 +186,8 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
             what = f"answers the same question of the same model as row {first}; keep one of them"
             problems.add(file.name, what, row=line)
         else:
-            token_ids = tuple(ids) if isinstance(ids, list) else None
-            by_model.setdefault(model, {})[qa_id] = Answer(model, qa_id, str(record["text"]), token_ids)
+            answer = Answer(model, qa_id, record["text"], None if ids is None else tuple(ids))
+            by_model.setdefault(model, {})[qa_id] = answer
     # A line that could not be read may hold what seems to be missing.
     is_read = not len(problems)
     if is_read and not by_model:

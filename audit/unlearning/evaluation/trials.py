@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, zip_longest
 from operator import attrgetter
-from typing import Final, Literal, get_args
+from typing import Final
 
 import polars as pl
 
@@ -33,9 +33,8 @@ from clinaudit.audit.unlearning.metrics.keywords import leakage_score, not_in_qu
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.schema.unlearning import FIGURES, AnswerGroup
 
-#: What is trained on: so many questions of forgotten patients who are not asked about, or notes of retained ones.
-Relearned = Literal["questions_1", "questions_5", "retained_notes"]
-_QUESTIONS: Final[Mapping[Relearned, int]] = {"questions_1": 1, "questions_5": 5}
+#: What is trained on: so many questions of forgotten patients who are not asked about, or (None) retained ones' notes.
+_RELEARNED: Final[Mapping[str, int | None]] = {"questions_1": 1, "questions_5": 5, "retained_notes": None}
 #: Of the forgotten patients one in so many gives its questions away, at least one and at most so many [choice].
 _ONE_IN: Final = 5
 _MOST_DONORS: Final = 5
@@ -167,9 +166,9 @@ def sample_answers(tried: Tried) -> pl.DataFrame:
     return tried.figures(leaks, "sampled")
 
 
-def relearn(tried: Tried, *, what: Relearned) -> pl.DataFrame:
+def relearn(tried: Tried, *, what: str) -> pl.DataFrame:
     """Train for a few steps, and ask about forgotten patients of whom nothing was trained on; or a row says why not."""
-    setup, plan, model = tried.setup, tried.options.relearning, tried.model
+    setup, model = tried.setup, tried.model
 
     def nothing(reason: str) -> pl.DataFrame:
         row = (model.name, "", "all", what, "rouge_l", None, 0, reason)
@@ -177,13 +176,13 @@ def relearn(tried: Tried, *, what: Relearned) -> pl.DataFrame:
 
     if len(tried.split.forget) < 2:
         return nothing(TOO_FEW)
-    texts = texts_to_relearn(what, model, setup.bench, tried.split, plan, form=setup.form)
+    texts = texts_to_relearn(tried, what)
     if not texts:
         return nothing(NO_TEXTS)
     title, asked = f"relearning, {what.replace('_', ' ')}", tried.questions_of(asked_patients(tried.split))
     try:
         with (
-            relearned(model, texts, plan, seed=setup.seed, progress=setup.progress, title=title),
+            relearned(tried, texts, title),
             setup.progress.stage(f"answers after {title}", total=len(asked), unit="answers") as advance,
         ):
             answers = model.answer(asked, setup.form, advance=advance)
@@ -197,7 +196,7 @@ def relearn(tried: Tried, *, what: Relearned) -> pl.DataFrame:
 #: By name, which is the figures' use: letters and underscores, so that files may be called by it.
 TRIALS: Final[Mapping[str, Callable[[Tried], pl.DataFrame]]] = {
     "sampled": sample_answers,
-    **{what: partial(relearn, what=what) for what in get_args(Relearned)},
+    **{what: partial(relearn, what=what) for what in _RELEARNED},
 }
 
 
@@ -232,16 +231,16 @@ def questions_to_relearn(questions: Sequence[Question], split: Split, count: int
     return [one for one in chain.from_iterable(zip_longest(*by_donor)) if one is not None][:count]
 
 
-def texts_to_relearn(
-    what: Relearned, model: AskedModel, bench: Bench, split: Split, plan: RelearningPlan, *, form: QuestionForm
-) -> list[Example]:
+def texts_to_relearn(tried: Tried, what: str) -> list[Example]:
     """Return the texts to train on, none of them about the patients who are asked about; as many as the steps read."""
-    if what != "retained_notes":
-        chosen = questions_to_relearn(bench.questions, split, _QUESTIONS[what])
-        return [learned_texts.answered_question(one, model.prompts, form) for one in chosen]
+    setup, model, split, plan = tried.setup, tried.model, tried.split, tried.options.relearning
+    count = _RELEARNED[what]
+    if count is not None:
+        chosen = questions_to_relearn(setup.bench.questions, split, count)
+        return [learned_texts.answered_question(one, model.prompts, setup.form) for one in chosen]
     most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
     patients = sorted(split.retain, key=lambda one: _rank(split, one))
-    notes = (note for patient in patients for note in bench.notes[patient])
+    notes = (note for patient in patients for note in setup.bench.notes[patient])
     pieces = (piece for note in notes for piece in learned_texts.note_pieces(note, model.tokenizer, most))
     return list(islice(pieces, plan.steps * plan.texts))
 
@@ -254,25 +253,22 @@ def relearning_batches(texts: Sequence[Example], plan: RelearningPlan, *, seed: 
 
 
 @contextmanager
-def relearned(
-    model: AskedModel, texts: Sequence[Example], plan: RelearningPlan, *, seed: int, progress: Progress, title: str
-) -> Iterator[None]:
+def relearned(tried: Tried, texts: Sequence[Example], title: str) -> Iterator[None]:
     """Train the whole network for as long as the context lasts, then put back every byte; raises `DivergedError`."""
-    if not texts:
-        raise ValueError(NO_TEXTS)
     from clinaudit.audit.unlearning.methods.training import train
 
+    network, plan, seed = tried.model.network, tried.options.relearning, tried.setup.seed
     training, batches = plan.training(), relearning_batches(texts, plan, seed=seed)
-    needs_gradient = {name: one.requires_grad for name, one in model.network.named_parameters()}
+    needs_gradient = {name: one.requires_grad for name, one in network.named_parameters()}
     # As it is asked: in float32.
-    trained = TrainedNetwork(model.network, training, device=replace(Device.find(), is_half=False))
+    trained = TrainedNetwork(network, training, device=replace(Device.find(), is_half=False))
     try:
         with deterministic(seed=seed):
-            train(trained, Likelihood(), batches, training, seed=seed, stage=(progress, title))
+            train(trained, Likelihood(), batches, training, seed=seed, stage=(tried.setup.progress, title))
         yield
     finally:
         trained.reset()
-        for name, parameter in model.network.named_parameters():
+        for name, parameter in network.named_parameters():
             parameter.requires_grad_(needs_gradient[name])
             parameter.grad = None
 
@@ -312,13 +308,12 @@ def measure_trial(tried: pl.DataFrame, own: pl.DataFrame, setup: Setup, split: S
     found = means.measure_groups(tried, everybody, split=split.name, before=before, seed=setup.seed)
     if use != "sampled":
         return found
-    sampled: dict[str, dict[str, Estimate]] = {group: {} for group in everybody}
-    for row in found.iter_rows(named=True):
-        sampled[row["group"]][row["metric"]] = Estimate(**{name: row[name] for name in Estimate.model_fields})
-    nobody = Estimate(value=None, n=0, reason="everybody of the benchmark was trained on")
+    nobody = "everybody of the benchmark was trained on"
     above = {
-        metric: difference_of_groups(value, sampled["never_trained"].get(metric, nobody))
-        for metric, value in sampled["forget"].items()
+        metric: difference_of_groups(
+            *(means.find_estimate(found, otherwise=nobody, group=group, metric=metric) for group in everybody)
+        )
+        for metric in found.filter(group="forget")["metric"]
     }
     rows = means.figure_rows({**place, "group": "forget-never_trained"}, above)
     return pl.concat([found, pl.DataFrame([*rows], schema=FIGURES)])

@@ -6,7 +6,7 @@ numbers of patients lies under `evidence/` (PHI). The directory is as private as
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -87,9 +87,8 @@ class ModelFolder:
         if self.out.exists() and not self.out.is_dir():
             raise UsageError(f"{self.out.name} is not a directory; name a new one with --out")
         if (self.out / RECORD_FILE).is_file():
-            record = _read(self.out / RECORD_FILE)
-            self._require_same(record.get("settings"))
-            _require_unchanged(self.out, record.get("files"))
+            self._require_same(_read(self.out / RECORD_FILE).get("settings"))
+            read_record(self.out)
             self.abandon()
             return True
         if self.out.is_dir() and any(self.out.iterdir()):
@@ -111,33 +110,30 @@ class ModelFolder:
                 raise StorageError("another command is making this model; wait for it, or use another --out") from None
             yield
 
-    def begin_draft(self) -> Path:
-        """Return an empty private folder for the files of the model."""
-        draft = self.work / "model"
-        shutil.rmtree(draft, ignore_errors=True)
-        make_private_directory(draft)
-        return draft
-
     def finish(
         self,
-        draft: Path,
+        write: Callable[[Path], None],
         *,
         outcome: Mapping[str, Any],
         exact: Mapping[str, Any],
         curve: Sequence[Mapping[str, Any]],
         trained_on: Sequence[str] | None,
     ) -> None:
-        """Add the records to the drafted model, and let it take its place; `exact`, `curve`, `trained_on` are PHI."""
+        """Let the model that is written take its place, with its records; `exact`, `curve` and `trained_on` are PHI."""
+        draft = self.work / "model"
+        shutil.rmtree(draft, ignore_errors=True)
+        make_private_directory(draft)
+        write(draft)
         files = sorted(draft.iterdir())
         digests = {path.name: sha256_of(path) for path in files}
-        record = {"settings": self._settings, **outcome, "files": digests}
-        documents = {RECORD_FILE: record, EXACT_RECORD_FILE: exact}
+        documents = {
+            RECORD_FILE: {"settings": self._settings, **outcome, "files": digests},
+            EXACT_RECORD_FILE: exact,
+        }
         if trained_on is not None:
-            documents[TRAINING_RECORD_FILE] = {
-                "files": digests,
-                "trained_on": sorted(trained_on),
-                "started_from": self._settings["model_digest"],
-            }
+            started_from = self._settings["model_digest"]
+            record = {"files": digests, "trained_on": sorted(trained_on), "started_from": started_from}
+            documents[TRAINING_RECORD_FILE] = record
         make_private_directory((draft / EXACT_RECORD_FILE).parent)
         for path in files:
             # The library left it in memory, and readable by others.
@@ -177,29 +173,19 @@ def read_record(directory: Path) -> ModelRecord | None:
     try:
         record = ModelRecord.model_validate(_read(path))
     except ValidationError:
-        raise _damaged(path) from None
-    _require_unchanged(directory, record.files)
+        raise _damaged(f"{path.name} in {directory.name} is damaged") from None
+    for name, digest in record.files.items():
+        if not (directory / name).is_file() or sha256_of(directory / name) != digest:
+            raise _damaged(f"{name} in {directory.name} is not as it was written")
     return record
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        held = None
-    if not isinstance(held, dict):
-        raise _damaged(path)
-    return held
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
+        raise _damaged(f"{path.name} in {path.parent.name} is damaged") from None
 
 
-def _damaged(path: Path) -> IntegrityError:
-    return IntegrityError(f"{path.name} in {path.parent.name} is damaged; make the model again in another --out")
-
-
-def _require_unchanged(root: Path, digests: Any) -> None:
-    for name, digest in (digests if isinstance(digests, dict) else {"config.json": ""}).items():
-        path = root / name
-        if not path.is_file() or sha256_of(path) != digest:
-            raise IntegrityError(
-                f"{name} in {root.name} is not as it was written; make the model again in another --out"
-            )
+def _damaged(what: str) -> IntegrityError:
+    return IntegrityError(f"{what}; make the model again in another --out")

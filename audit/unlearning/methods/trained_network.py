@@ -355,42 +355,37 @@ def require_training_memory(
     """Say what the training needs and what is free; raises `BadInputError`, with what would fit, for too much."""
     from transformers import AutoConfig
 
-    device = Device.find()
+    device, tokens = Device.find(), Tokens.of(batches)
     config: Any = AutoConfig.from_pretrained(str(files.directory), trust_remote_code=False, local_files_only=True)
-    tokens = Tokens.of(batches)
+    kind = "bfloat16, what is trained in float32" if device.is_half else "float32"
     forecast = forecast_training(config, plan, objective, tokens, device)
-    places: list[tuple[FreeMemory | None, int, str]] = [(free_main_memory(), forecast.needed, forecast.text())]
-    if device.gpus:
-        # The weights are read in main memory first.
-        loaded = int(max(weight_bytes(files, as_float32=False), forecast.parts["weights"]) * _MARGIN)
-        places = [
-            (free_memory(EngineOptions(tensor_parallel=device.gpus)), forecast.needed, forecast.text()),
-            (free_main_memory(), loaded, f"about {loaded / GIB:.1f} GiB to read the weights"),
-        ]
-    for free, needed, text in places:
+    # Options that need less, the ones that change least first.
+    single, lora = Tokens(*(size // plan.micro_batch for size in tokens)), replace(plan, scope="lora")
+    smaller = {"--batch 1": (plan, single)}
+    if plan.scope == "all":
+        smaller |= {"--train lora": (lora, tokens), "--train lora --batch 1": (lora, single)}
+
+    def require(
+        free: FreeMemory | None, needed: int, text: str, options: Mapping[str, tuple[TrainingPlan, Tokens]]
+    ) -> None:
         if free is None:
-            continue
-        kind = "bfloat16, what is trained in float32" if device.is_half else "float32"
+            return
         if needed <= free.size:
             progress.say(f"{free.what}: {text}, in {kind}; {free.size / GIB:.1f} GiB are free")
-            continue
-        # Options that need less, the ones that change least first.
-        single = Tokens(tokens.anchor // plan.micro_batch, tokens.retain // plan.micro_batch)
-        smaller = [("--batch 1", plan, single)]
-        if plan.scope == "all":
-            lora = replace(plan, scope="lora")
-            smaller += [("--train lora", lora, tokens), ("--train lora --batch 1", lora, single)]
-        advice = next(
-            (
-                f"{options} would fit"
-                for options, other, fewer in smaller
-                # None makes the weights smaller to read.
-                if needed == forecast.needed
-                and forecast_training(config, other, objective, fewer, device).needed <= free.size
-            ),
-            "use a machine with more memory, or with more or larger GPUs",
-        )
+            return
+        advice = "use a machine with more memory, or with more or larger GPUs"
+        for option, (other, fewer) in options.items():
+            if forecast_training(config, other, objective, fewer, device).needed <= free.size:
+                advice = f"{option} would fit"
+                break
         raise BadInputError(
             f"the model in {files.directory} does not fit into {free.what}: its training needs {text}, in {kind}, and "
             f"{free.size / GIB:.1f} GiB are free; {advice}"
         )
+
+    place = free_memory(EngineOptions(tensor_parallel=device.gpus)) if device.gpus else free_main_memory()
+    require(place, forecast.needed, forecast.text(), smaller)
+    if device.gpus:
+        # The weights are read in main memory first, and no option makes them smaller.
+        loaded = int(max(weight_bytes(files, as_float32=False), forecast.parts["weights"]) * _MARGIN)
+        require(free_main_memory(), loaded, f"about {loaded / GIB:.1f} GiB to read the weights", {})

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -188,11 +189,9 @@ def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, tex
     network = TrainedNetwork(loaded, settings, device=device, keeps_before=forgets)
     stage = job.progress, f"training, rate {settings.learning_rate:g}"
     curve = train(network, plan.objective, batches, settings, seed=job.seed, stage=stage, work=folder.work)
-    draft = folder.begin_draft()
-    write_model(network, files, draft)
     numbers = sum(value.numel() for value in network.trained.values())
     folder.finish(
-        draft,
+        partial(write_model, network, files),
         outcome={"trained": {"layer": network.layer, "scope": network.scope, "numbers": numbers}},
         exact={
             "steps": len(curve),

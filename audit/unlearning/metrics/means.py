@@ -131,6 +131,12 @@ def figure_rows(place: Mapping[str, Any], estimates: Mapping[str, Estimate]) -> 
     return ({**place, "metric": metric, **found.model_dump()} for metric, found in estimates.items())
 
 
+def find_estimate(figures: pl.DataFrame, *, otherwise: str, **place: str) -> Estimate:
+    """Return the figure of `FIGURES` at a place; without a value, for the reason `otherwise`, where there is none."""
+    found = figures.filter(**place).select(list(Estimate.model_fields)).to_dicts()
+    return Estimate(**found[0]) if found else Estimate(value=None, n=0, reason=otherwise)
+
+
 def _columns(figures: pl.DataFrame, *, seed: int) -> dict[str, PatientColumn]:
     """Return the column of each metric; those of one set of patients are drawn alike."""
     metrics = figures["metric"].unique(maintain_order=True).to_list()

@@ -161,9 +161,9 @@ def test_an_unanswered_question_is_an_error(bench: Path) -> None:
     ("change", "problem"),
     [
         ({"qa_id": SECRET}, "column qa_id: is no question of this benchmark"),
-        ({"qa_id": 7}, "column qa_id: is not text"),
-        ({"text": None}, "column text: is not text"),
-        ({"text": [SECRET]}, "column text: is not text"),
+        ({"qa_id": 7}, "column qa_id: is missing or not text"),
+        ({"text": None}, "column text: is missing or not text"),
+        ({"text": [SECRET]}, "column text: is missing or not text"),
         ({"model": " "}, "column model: is blank, longer than 200 characters, begins with =, +, - or @, or holds a "),
         ({"model": f"={SECRET}"}, "column model: is blank, longer than 200 characters, begins with =, +, - or @"),
         ({"model": SECRET * 99}, "column model: is blank, longer than 200 characters"),

@@ -108,7 +108,7 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
     # One that is gone on with looks when it loads.
     files = inspect_model(tmp_path / "model")
     described = EvaluatedModel(name="model", kind="foreign", split=None, digest=files.digest)
-    model = GivenModel(described=described, files=files, split=None)
+    model = GivenModel(described=described, files=files)
     setup = Setup(
         bench=read_bench(bench),
         form="addressed",

@@ -21,6 +21,7 @@ Kept = Callable[[str, str], tuple[float, float]]
 DIGESTS = {"before": "a" * 64, "after": "b" * 64, "other": "f" * 64}
 CORPUS = "c" * 64
 SPLIT = "random:10"
+_COUNTED = ("patients", "questions")
 
 
 def constant(kept: float, leaked: float = 0.0) -> Kept:
@@ -72,6 +73,7 @@ def write_bench_result(
         if name != "before"
         for check in check_answers(own, answers["before"], groups)
     ]
+    counts = {f"{of}_{what}": len(own) for of, own in (("forget", forget), ("retain", retain)) for what in _COUNTED}
     record = EvaluationRecord(
         clinaudit_version="0",
         bench_digest="b",
@@ -81,26 +83,12 @@ def write_bench_result(
         made_with={},
         before="before" if "before" in models else None,
         models=[
-            EvaluatedModel(
-                name=name,
-                kind="baseline" if name == "before" else "unlearned",
-                split=None if name == "before" else SPLIT,
-                digest=DIGESTS[name],
-            )
+            EvaluatedModel(name=name, kind="unlearned", split=SPLIT, digest=DIGESTS[name])
+            if name != "before"
+            else EvaluatedModel(name=name, kind="baseline", split=None, digest=DIGESTS[name])
             for name in models
         ],
-        splits=[
-            SplitCounts(
-                split=SPLIT,
-                level="Random",
-                is_disease=False,
-                percent=10,
-                forget_patients=len(forget),
-                forget_questions=len(forget),
-                retain_patients=len(retain),
-                retain_questions=len(retain),
-            )
-        ],
+        splits=[SplitCounts(split=SPLIT, level="Random", is_disease=False, percent=10, **counts)],
     )
     run = RunDirectory(root)
     run.create()

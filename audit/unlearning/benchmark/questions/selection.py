@@ -47,6 +47,7 @@ OWN_ANSWER: Final = "the question holds its own answer"
 NO_FACT: Final = "the answer states no fact"
 NOT_IN_NOTES: Final = "a fact does not stand word for word in the notes and the answer"
 IDENTIFYING_ANSWER: Final = "the answer holds an identifier"
+NONE_USABLE: Final = "none of the questions given may be asked"
 
 
 def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Callable[[str], bool]) -> str | None:

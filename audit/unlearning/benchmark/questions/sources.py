@@ -4,9 +4,7 @@ Owns what a model is asked (AMNESIA, appendix B.2; the wording is ours) and what
 (docs/unlearning.md). The rules of selection.py say of every source's questions whether they may be asked.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,14 +14,14 @@ from clinaudit.audit.runtime.served import question as served
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import FilledForm, Form, Question
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
-from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, checked_rows, fault_of_text
 from clinaudit.audit.unlearning.benchmark.questions import selection
-from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Candidate, Terms
+from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Candidate
 from clinaudit.audit.unlearning.benchmark.questions.templates import TemplateQuestions, read_findings
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.diagnoses import load_panel
 
 #: Of each kind, so that one that breaks a rule need not cost a patient.
@@ -93,100 +91,79 @@ def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], 
 
 NO_FINDING: Final = "the note template finds nothing to ask about in the notes"
 NOT_GIVEN: Final = "the file gives no question on the patient"
-NONE_USABLE: Final = "none of the questions given may be asked"
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What every source needs: the charts, the check for identifiers, the seed, and where refusals are counted."""
-
-    charts: Mapping[str, Chart]
-    holds_identifier: Callable[[str], bool]
-    seed: int
-    refused: Counter[str]
-    #: Gives the terms of a patient's disease, each as its words, by patient id.
-    terms_of: Callable[[str], Terms]
-
-    def problem(self, patient_id: str, candidate: Candidate) -> str | None:
-        """Return why a question must not be asked of a patient, and count it."""
-        texts = self.charts[patient_id].texts
-        problem = selection.problem_of(candidate, texts, self.holds_identifier)
-        self.refused.update([problem] if problem else [])
-        return problem
-
-    def choose(self, patient_id: str, candidates: Iterable[Candidate]) -> list[Candidate] | str:
-        """Return the questions of a patient, or why there are too few."""
-        return selection.choose_questions(
-            patient_id,
-            candidates,
-            accept=partial(self.problem, patient_id),
-            seed=self.seed,
-            terms=self.terms_of(patient_id),
-        )
+#: Each patient with the questions to choose from, or why there are none.
+Offers = Iterator[tuple[str, Iterable[Candidate] | str]]
+#: Takes the charts, the check for identifiers and the place of progress.
+Offer = Callable[[Mapping[str, Chart], Callable[[str], bool], Progress], Offers]
 
 
-#: Each patient with the questions chosen, or why there are none.
-Choices = Iterator[tuple[str, list[Candidate] | str]]
-Choose = Callable[[Asking, Progress], Choices]
-
-
-def choose_by_templates(asking: Asking, progress: Progress) -> Choices:
+def offer_by_templates(
+    charts: Mapping[str, Chart], holds_identifier: Callable[[str], bool], progress: Progress
+) -> Offers:
     """Yield questions by templates, from the findings of the notes; a description singles a patient out among all."""
-    findings = {patient_id: read_findings(chart) for patient_id, chart in asking.charts.items()}
-    templates = TemplateQuestions(findings, asking.holds_identifier, load_panel())
+    findings = {patient_id: read_findings(chart) for patient_id, chart in charts.items()}
+    templates = TemplateQuestions(findings, holds_identifier, load_panel())
     with progress.stage("asking by templates", total=len(findings), unit="patients") as advance:
         for patient_id, found in findings.items():
-            yield patient_id, asking.choose(patient_id, templates.candidates(patient_id)) if found else NO_FINDING
+            yield patient_id, templates.candidates(patient_id) if found else NO_FINDING
             advance(1)
 
 
-def choose_written(model: AnsweringModel, asking: Asking, progress: Progress) -> Choices:
+def offer_written(
+    model: AnsweringModel, charts: Mapping[str, Chart], holds_identifier: Callable[[str], bool], progress: Progress
+) -> Offers:
     """Yield questions that a served model writes; raises `IncompleteError` where no answer came.
 
     With fewer than four usable ones of a kind the model is asked once more, then the patient is dropped, and counted.
     """
-    read = partial(read_questions, holds_identifier=asking.holds_identifier)
-    inquiries = [(ask_for_questions(chart), partial(read, chart=chart)) for chart in asking.charts.values()]
+    read = partial(read_questions, holds_identifier=holds_identifier)
+    inquiries = [(ask_for_questions(chart), partial(read, chart=chart)) for chart in charts.values()]
     with progress.stage("asking the model for questions", total=len(inquiries), unit="patients") as advance:
         readings = list(model.ask(inquiries, advance=advance))
-    for patient_id, reading in zip(asking.charts, readings, strict=True):
-        if reading.found is None:
-            yield patient_id, f"the model wrote no usable questions: {reading.reason}"
-        else:
-            yield patient_id, asking.choose(patient_id, reading.found)
+    for patient_id, reading in zip(charts, readings, strict=True):
+        yield patient_id, reading.found or f"the model wrote no usable questions: {reading.reason}"
 
 
-def choose_given(given: Mapping[str, Sequence[Candidate]], asking: Asking, progress: Progress) -> Choices:
-    """Yield questions made elsewhere: all of them that may be asked, withheld where the file says so."""
-    with progress.stage("checking the questions", total=len(asking.charts), unit="patients") as advance:
-        for patient_id in asking.charts:
-            held = given.get(patient_id, ())
-            usable = [one for one in held if asking.problem(patient_id, one) is None]
-            yield patient_id, usable or (NONE_USABLE if held else NOT_GIVEN)
+def offer_given(
+    given: Mapping[str, Sequence[Candidate]],
+    charts: Mapping[str, Chart],
+    _holds_identifier: Callable[[str], bool],
+    progress: Progress,
+) -> Offers:
+    """Yield questions made elsewhere."""
+    with progress.stage("checking the questions", total=len(charts), unit="patients") as advance:
+        for patient_id in charts:
+            yield patient_id, given.get(patient_id, NOT_GIVEN)
             advance(1)
 
 
 _ROLE: Final = "the questions"
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _fault_of_words(value: Any) -> str | None:
+    return fault_of_text(value) or (None if value.strip() else "is blank")
 
 
-_TEXT: Final = (_is_text, "is missing, blank or not text")
-_TEXTS: Final = (
-    lambda value: value is None or (isinstance(value, list) and all(map(_is_text, value))),
-    "is not a list of texts, none of them blank",
-)
-#: Field -> what its value must be, and what is said of one that is not.
-_FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "patient_id": _TEXT,
-    "kind": (lambda value: value in QUESTION_KINDS, f"is none of {', '.join(QUESTION_KINDS)}"),
-    "holdout": (lambda value: isinstance(value, bool), "is neither true nor false"),
-    "question": _TEXT,
-    "answer": _TEXT,
-    "facts": _TEXTS,
-    "keywords": _TEXTS,
+def _fault_of_list(value: Any) -> str | None:
+    if value is None:
+        return None
+    faults = set(map(_fault_of_words, value)) if isinstance(value, list) else {"no list"}
+    if NOT_UNICODE in faults:
+        return NOT_UNICODE
+    return None if faults <= {None} else "is not a list of texts, none of them blank"
+
+
+#: Field -> what says what is wrong with its value.
+_CHECKS: Final[Mapping[str, Callable[[Any], str | None]]] = {
+    "patient_id": _fault_of_words,
+    "kind": lambda value: None if value in QUESTION_KINDS else f"is none of {', '.join(QUESTION_KINDS)}",
+    "holdout": lambda value: None if isinstance(value, bool) else "is neither true nor false",
+    "question": _fault_of_words,
+    "answer": _fault_of_words,
+    "facts": _fault_of_list,
+    "keywords": _fault_of_list,
 }
 
 
@@ -199,41 +176,28 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
     problems = Problems()
     found: dict[str, list[Candidate]] = {}
     first_rows: dict[tuple[str, str], int] = {}
-    for row, record in iter_records(file, header=Header(tuple(_FIELDS)), problems=problems):
-        faults = {}
-        for field, (fits, what) in _FIELDS.items():
-            value = record.get(field)
-            texts = value if isinstance(value, list) else [value]
-            if not fits(value):
-                faults[field] = what
-            elif any(isinstance(text, str) and not is_encodable(text) for text in texts):
-                faults[field] = NOT_UNICODE
-            elif field == "patient_id" and value not in patients:
-                faults[field] = "is no patient of the corpus who has notes"
-        for field, what in faults.items():
-            problems.add(file.name, what, row=row, column=field)
-        if faults:
-            continue
-        patient_id, question = patients[str(record["patient_id"])], str(record["question"]).strip()
+
+    def fault_of_patient(value: Any) -> str | None:
+        return _fault_of_words(value) or (None if value in patients else "is no patient of the corpus who has notes")
+
+    checks = {**_CHECKS, "patient_id": fault_of_patient}
+    for row, record in checked_rows(file, checks, header=Header(tuple(checks)), problems=problems):
+        patient_id, question = patients[record["patient_id"]], record["question"].strip()
         first = first_rows.setdefault((patient_id, question), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
         keywords = record.get("keywords")
         candidate = Candidate(
             about="given",
-            kind="factual" if record["kind"] == "factual" else "reasoning",
+            kind=record["kind"],
             question=question,
-            answer=str(record["answer"]).strip(),
-            facts=_stripped(record.get("facts")),
-            is_holdout=record["holdout"] is True,
-            keywords=None if keywords is None else _stripped(keywords),
+            answer=record["answer"].strip(),
+            facts=tuple(map(str.strip, record.get("facts") or ())),
+            is_holdout=record["holdout"],
+            keywords=None if keywords is None else tuple(map(str.strip, keywords)),
         )
         found.setdefault(patient_id, []).append(candidate)
     if not found and not len(problems):
         problems.add(file.name, "has no rows")
     problems.raise_any(_ROLE)
     return found
-
-
-def _stripped(texts: object) -> tuple[str, ...]:
-    return tuple(str(text).strip() for text in texts) if isinstance(texts, list) else ()

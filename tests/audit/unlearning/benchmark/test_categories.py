@@ -21,7 +21,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     read_given_categories,
     taxonomy,
 )
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import Chart, read_charts
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile
@@ -31,7 +31,7 @@ CASES = read_cases("unlearning/category_cases.txt")
 
 def chart_of(folder: Path, *texts: str) -> Chart:
     """The chart of a patient with these notes."""
-    return ChartReader(write_corpus(folder / "corpus", {"P1": texts}), load_profile()).read("P1")
+    return read_charts(write_corpus(folder / "corpus", {"P1": texts}), load_profile())["P1"]
 
 
 def test_the_taxonomy_has_the_papers_eleven_categories_in_its_order() -> None:
@@ -134,9 +134,8 @@ def read_labels(name: str) -> list[dict[str, str]]:
 
 def count_agreement(corpus_path: Path, labels: list[dict[str, str]]) -> dict[str, tuple[int, int]]:
     """By half: how many notes have the reader's category, and of how many."""
-    corpus = read_corpus(corpus_path)
-    reader = ChartReader(corpus, load_profile())
-    notes = {note.note_id: note for patient_id in corpus.patients for note in reader.read(patient_id).notes}
+    charts = read_charts(read_corpus(corpus_path), load_profile())
+    notes = {note.note_id: note for chart in charts.values() for note in chart.notes}
     found = {}
     for half in ("tuned on", "held out"):
         own = [row for row in labels if row["half"] == half]

@@ -110,7 +110,7 @@ def panel(directory: Path, url: str) -> Path:
 
 def test_three_judges_give_verdicts_and_a_majority(server, corpus, tmp_path) -> None:
     judges = panel(tmp_path, server.url)
-    counts = build(corpus, tmp_path / "bench", panel=judges, panel_titles=9, panel_questions=8)
+    counts = build(corpus, tmp_path / "bench", panel=judges)
     titles, questions = counts["panel"]
     # All patients are of one category; nine titles of three categories are three of it.
     assert (titles["items"], questions["items"]) == (3, 8)
@@ -133,8 +133,8 @@ def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) ->
 
     server.always = mumbles
     judges = panel(tmp_path, server.url)
-    titles, _ = build(corpus, tmp_path / "bench", panel=judges, panel_titles=3, panel_questions=2)["panel"]
-    assert titles["verdicts"]["medium"]["unknown"] == titles["items"] == 2
+    titles, _ = build(corpus, tmp_path / "bench", panel=judges)["panel"]
+    assert titles["verdicts"]["medium"]["unknown"] == titles["items"] == 3
 
 
 NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]

@@ -12,7 +12,7 @@ from support.unlearning.built_bench import build
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-from clinaudit.audit.unlearning.benchmark.charts import ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import read_charts
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.questions.selection import Candidate, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.templates import Finding, TemplateQuestions, read_findings
@@ -27,8 +27,7 @@ Findings = dict[str, list[Finding]]
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory) -> Findings:
     corpus = read_corpus(write_small_corpus(tmp_path_factory.mktemp("small") / "corpus"))
-    reader = ChartReader(corpus, load_profile())
-    return {patient_id: read_findings(reader.read(patient_id)) for patient_id in corpus.patients}
+    return {patient_id: read_findings(chart) for patient_id, chart in read_charts(corpus, load_profile()).items()}
 
 
 def nobody(_text: str) -> bool:
@@ -60,7 +59,7 @@ def chart_of(tmp_path: Path, *texts: str) -> list[Finding]:
     rows = [{"patient_id": "P1", "note_id": str(place), "text": text} for place, text in enumerate(texts)]
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return read_findings(ChartReader(read_corpus(path), load_profile()).read("P1"))
+    return read_findings(read_charts(read_corpus(path), load_profile())["P1"])
 
 
 @pytest.mark.parametrize(

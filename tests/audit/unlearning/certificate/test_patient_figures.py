@@ -13,7 +13,7 @@ from clinaudit.audit.unlearning.certificate.patient_figures import (
     NO_VALUE,
     RunEvidence,
     figure_rows,
-    read_audit_figures,
+    read_figures,
 )
 
 #: Patient, arm, tier, tokens of own text.
@@ -44,7 +44,7 @@ def evidence_of(root: Path, **tables: list[dict[str, Any]]) -> RunEvidence:
 
 
 def figures_of(evidence: RunEvidence, measure: str) -> dict[str, float | None]:
-    figures = read_audit_figures(evidence, ["named"]).figures
+    figures = read_figures(evidence, ["named"])
     return {patient: own[measure] for patient, own in figures.items() if measure in own}
 
 

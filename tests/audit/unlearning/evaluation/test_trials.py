@@ -1,11 +1,10 @@
-"""Trials: leak@k against all subsets, all trials of a tiny model, and who is tried."""
+"""Trials: leak@k against all subsets, all trials of a tiny model, who is tried, and relearning, which puts back all."""
 
 import itertools
-import random
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.hand_made_bench import question
-from support.models.tiny_models import save_llama
+from support.models.tiny_models import save_gpt2, save_llama
 from support.unlearning.shared_words import SharedWords
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
@@ -29,12 +28,20 @@ from clinaudit.audit.unlearning.evaluation.trials import (
     Setup,
     TrialOptions,
     Tried,
+    asked_patients,
     compared_patients,
+    donors_of,
     floor_patients,
     leak_at,
     measure_leaks,
     measure_trial,
+    questions_to_relearn,
+    relearned,
+    relearning_batches,
+    texts_to_relearn,
 )
+from clinaudit.audit.unlearning.methods.losses import DivergedError
+from clinaudit.audit.unlearning.methods.texts import Example, answered_question
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, Scorers, score_answers
 from clinaudit.audit.unlearning.metrics.means import PATIENT_FIGURES, patient_figures
 
@@ -60,14 +67,6 @@ def test_leak_at_by_hand() -> None:
     for values, k in (([0.5], 2), ([0.5], 0), ([], 1)):
         with pytest.raises(ValueError, match="as many values"):
             leak_at(values, k)
-
-
-def test_it_is_unbiased_and_the_largest_of_fewer_samples_is_not() -> None:
-    rng = random.Random(5)
-    # A model that leaks 1 once in ten answers: of four at least one with 1 - 0.9^4.
-    truth = 1 - 0.9**4
-    estimates = [leak_at([float(rng.random() < 0.1) for _ in range(12)], 4) for _ in range(4000)]
-    assert statistics.fmean(estimates) == pytest.approx(truth, abs=0.015)
 
 
 def test_answers_are_scored_without_the_words_of_their_question() -> None:
@@ -133,19 +132,13 @@ class _Shy:
         return Answer(self.name, question.qa_id, question.answer if says else "no no no", (1, 2, 3), sample=sample)
 
 
-def _setup(bench: Bench = BENCH) -> Setup:
-    return Setup(
-        bench=bench,
-        form="addressed",
-        seed=1,
-        scorers=Scorers(SharedWords(), EntailmentByRules()),
-        trials=OPTIONS,
-        progress=Progress(quiet=True),
-    )
-
-
-def _tried(model: Any, *, bench: Bench = BENCH, split: Split = SPLIT) -> Tried:
-    return Tried(setup=_setup(bench), options=OPTIONS, split=split, model=model)
+def _tried(
+    model: Any, *, bench: Bench = BENCH, split: Split = SPLIT, options: TrialOptions = OPTIONS, **more: Any
+) -> Tried:
+    scorers, progress = Scorers(SharedWords(), EntailmentByRules()), Progress(quiet=True)
+    given = {"form": "addressed", "seed": 1, **more}
+    setup = Setup(bench=bench, scorers=scorers, trials=options, progress=progress, **given)
+    return Tried(setup=setup, options=options, split=split, model=model)
 
 
 def _own(model: Any) -> pl.DataFrame:
@@ -253,3 +246,107 @@ def test_forgotten_patients_are_compared_with_never_trained_ones_of_their_diseas
 def test_of_the_usual_k_those_count_that_the_samples_reach() -> None:
     assert TrialOptions().leak_at == (1, 8, 32)
     assert TrialOptions(samples=9).leak_at == (1, 8)
+
+
+HALVES = Split("random", None, 50, PATIENTS[:7], PATIENTS[7:])
+ALL_TRAINED = replace(make_bench(), splits=(HALVES,))
+QUICK = RelearningPlan(steps=3, learning_rate=1e-2, texts=2)
+
+
+@pytest.fixture
+def model(tmp_path: Path, request: pytest.FixtureRequest) -> AskedModel:
+    getattr(request, "param", save_llama)(tmp_path)
+    return AskedModel.load("asked", inspect_model(tmp_path))
+
+
+def _bytes(model: AskedModel) -> dict[str, bytes]:
+    return {name: value.detach().numpy().tobytes() for name, value in model.network.named_parameters()}
+
+
+def _relearning(model: AskedModel, plan: RelearningPlan = QUICK, **more: Any) -> Tried:
+    return _tried(model, bench=ALL_TRAINED, split=HALVES, options=TrialOptions(relearning=plan), **more)
+
+
+@pytest.mark.parametrize("model", [save_llama, save_gpt2], indirect=True)
+def test_all_weights_change_and_every_byte_is_put_back(model: AskedModel) -> None:
+    before = _bytes(model)
+    texts = texts_to_relearn(_relearning(model), "retained_notes")
+    made = []
+    for seed in (1, 1, 2):
+        with relearned(_relearning(model, seed=seed), texts, "relearning"):
+            made.append(_bytes(model))
+        assert _bytes(model) == before
+    assert all(made[0][name] != before[name] for name in before if "wpe" not in name)
+    assert made[0] == made[1] != made[2]
+    assert all(one.requires_grad and one.grad is None for one in model.network.parameters())
+
+
+def test_every_byte_is_put_back_after_an_error_and_after_divergence(model: AskedModel) -> None:
+    before, tried = _bytes(model), _relearning(model)
+    texts = texts_to_relearn(tried, "questions_1")
+    with pytest.raises(RuntimeError, match="within"), relearned(tried, texts, "relearning"):
+        raise RuntimeError("within")
+    assert _bytes(model) == before
+    wild = _relearning(model, replace(QUICK, learning_rate=1e38))
+    with pytest.raises(DivergedError), relearned(wild, texts, "relearning"):
+        pass
+    assert _bytes(model) == before
+
+
+@pytest.mark.parametrize(("texts", "a_step", "steps"), [(1, 4, 20), (5, 4, 20), (5, 2, 1), (9, 3, 4)])
+def test_there_are_exactly_as_many_steps(texts: int, a_step: int, steps: int) -> None:
+    some = [Example("question", (2, 3, number), 1) for number in range(texts)]
+    batches = relearning_batches(some, RelearningPlan(steps=steps, texts=a_step), seed=1)
+    assert len(batches) == steps
+    read = [example for batch in batches for example in batch.anchor]
+    assert all(len(batch.anchor) <= a_step for batch in batches)
+    # Pass after pass: each text as often as any other, or once less.
+    times = [read.count(one) for one in some]
+    assert max(times) - min(times) <= 1
+
+
+@pytest.mark.parametrize(("forgotten", "donors"), [(1, 0), (2, 1), (5, 1), (9, 1), (10, 2), (26, 5), (100, 5)])
+def test_who_is_trained_on_is_never_asked(forgotten: int, donors: int) -> None:
+    ids = tuple(f"patient {number}" for number in range(forgotten))
+    split = Split("random", None, 10, ids, ())
+    chosen = donors_of(split)
+    assert len(chosen) == donors
+    assert set(chosen) | set(asked_patients(split)) == set(ids)
+    assert not set(chosen) & set(asked_patients(split))
+    # Their order in the split chooses nobody.
+    assert set(donors_of(replace(split, forget=ids[::-1]))) == set(chosen)
+
+
+def test_donors_take_turns_and_only_questions_of_the_training_set_are_learned() -> None:
+    split = Split("random", None, 50, PATIENTS[:10], PATIENTS[10:])
+    more = [
+        replace(one, qa_id=f"{one.qa_id} {number}")
+        for one in ALL_TRAINED.questions
+        if one.use == "train"
+        for number in (1, 2)
+    ]
+    chosen = questions_to_relearn([*ALL_TRAINED.questions, *more], split, 5)
+    donors = donors_of(split)
+    assert len(donors) == 2
+    assert [one.patient_id for one in chosen] == [donors[0], donors[1], donors[0], donors[1], donors[0]]
+    assert {one.use for one in chosen} == {"train"}
+    assert len({one.qa_id for one in chosen}) == 5
+    assert chosen[:1] == questions_to_relearn([*ALL_TRAINED.questions, *more], split, 1)
+
+
+def test_retained_notes_are_of_retained_patients_and_no_more_than_the_steps_have_room_for(model: AskedModel) -> None:
+    texts = texts_to_relearn(_relearning(model), "retained_notes")
+    assert len(texts) == 6
+    decoded = {model.tokenizer.decode_with_spans(one.token_ids)[0] for one in texts}
+    numbers = {int(text.split("cough ")[1].split()[0]) for text in decoded}
+    assert numbers <= {PATIENTS.index(one) for one in HALVES.retain}
+    assert len(numbers) == 6
+    everything = texts_to_relearn(_relearning(model, RelearningPlan()), "retained_notes")
+    assert len(everything) == len(HALVES.retain)
+
+
+def test_a_question_is_learned_as_it_is_asked(model: AskedModel) -> None:
+    (text,) = texts_to_relearn(_relearning(model, form="paper"), "questions_1")
+    (question,) = questions_to_relearn(ALL_TRAINED.questions, HALVES, 1)
+    assert text == answered_question(question, model.prompts, "paper")
+    assert question.patient_id not in asked_patients(HALVES)

@@ -154,17 +154,6 @@ def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / ".resumed.partial").exists()
 
 
-def test_what_is_finetuned_is_resumed_with_equal_bytes(tmp_path, monkeypatch) -> None:
-    whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
-    finetune(whole, QUICK)
-    with monkeypatch.context() as patch:
-        _killed_after(patch, 1)
-        with pytest.raises(_Killed):
-            finetune(resumed, QUICK)
-    finetune(resumed, QUICK)
-    assert _bytes(resumed.out) == _bytes(whole.out)
-
-
 def test_finetuning_leaves_out_whom_a_split_forgets(tmp_path: Path) -> None:
     everyone, some = make_job(tmp_path, out=tmp_path / "all"), make_job(tmp_path, out=tmp_path / "some")
     finetune(everyone, QUICK)
