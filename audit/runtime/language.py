@@ -101,9 +101,8 @@ class _TextEncoder:
         # Encoders are too small to be saved in several files.
         if not (directory / "model.safetensors").is_file():
             model_directory.refuse_without_safetensors(directory)
-        config, rules = (required_file(directory, name) for name in ("config.json", "tokenizer.json"))
-        self.config = model_directory.read_json(config)
-        model_directory.refuse_custom_code(config, self.config)
+        self.config = model_directory.read_json(directory / "config.json")
+        rules = required_file(directory, "tokenizer.json")
         self.directory = directory.name
         #: Which weights, for the record of what scores were made with.
         self.digest = f"SHA-256 {sha256_of(directory / 'model.safetensors')[:12]}"

@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.choices import EngineChoice, EngineName
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
-from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
+from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable, weight_bytes
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model, require_unchanged
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
@@ -42,14 +42,6 @@ class AuditedModel:
     served: ServedModel | None
     approved_hosts: tuple[str, ...]
     options: EngineOptions = DEFAULT_OPTIONS
-
-    @property
-    def ignored_files(self) -> tuple[str, ...]:
-        """Names of files beside the model's and the adapter's own weights that are never opened."""
-        if self.files is None:
-            return ()
-        adapter = self.files.adapter
-        return tuple(sorted({*self.files.ignored, *(() if adapter is None else adapter.ignored)}))
 
     def require_loadable(self) -> None:
         """Raise `BadInputError` where this machine cannot run the model, however short the prompts are."""
@@ -91,10 +83,10 @@ class AuditedModel:
 def find_model(
     name: str,
     *,
-    engine: EngineChoice,
-    tokenizer: Path | None,
-    context_length: int | None,
-    approved_hosts: Collection[str],
+    engine: EngineChoice = "auto",
+    tokenizer: Path | None = None,
+    context_length: int | None = None,
+    approved_hosts: Collection[str] = (),
     base_model: Path | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
@@ -164,7 +156,7 @@ def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
     Else one for a small model, and for another one for each core that this process may use.
     """
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
-    return asked or (1 if model.weight_bytes < _SMALL_MODEL_BYTES else usable_cores())
+    return asked or (1 if weight_bytes(model, as_float32=False) < _SMALL_MODEL_BYTES else usable_cores())
 
 
 def make_engine(

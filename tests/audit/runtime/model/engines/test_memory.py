@@ -28,13 +28,11 @@ def nine_billion():
     """Nine billion weights of half precision; 128 KiB of cache a token in float32."""
     return ModelFiles(
         directory=Path("nine"),
-        config=Path("nine/config.json"),
         safetensors=(),
         tokenizer=(),
         digest="",
         context_length=32768,
         vocab_size=100,
-        weight_bytes=18_000_000_000,
         tensors=(TensorHeader("BF16", 17_000_000_000), TensorHeader("BF16", 1_000_000_000)),
         quantization=None,
         stop_token_ids=frozenset(),
@@ -133,18 +131,11 @@ def test_options_that_do_not_go_together(given, engine, is_cluster, gpus, match,
 
 def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path):
     save_llama(tmp_path / "model")
-    where = {"tokenizer": None, "context_length": None, "approved_hosts": ()}
+    model = tmp_path / "model"
     with pytest.raises(UsageError, match="this one holds none"):
-        find_model(str(tmp_path / "model"), engine="transformers", base_model=tmp_path / "model", **where)
+        find_model(str(model), base_model=model)
     with pytest.raises(UsageError, match="--base-model"):
-        find_model(
-            "openai:http://127.0.0.1:1#m",
-            engine="auto",
-            tokenizer=tmp_path / "model",
-            context_length=9,
-            approved_hosts=(),
-            base_model=tmp_path / "model",
-        )
+        find_model("openai:http://127.0.0.1:1#m", tokenizer=model, context_length=9, base_model=model)
 
 
 @pytest.mark.parametrize(
@@ -153,4 +144,5 @@ def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path):
 )
 def test_threads_are_those_asked_for_and_one_for_a_small_model(monkeypatch, option, environment, size, threads):
     monkeypatch.setattr(audited_model, "_ASKED", environment)
-    assert choose_threads(SimpleNamespace(weight_bytes=size), EngineOptions(threads=option)) == threads
+    model = SimpleNamespace(tensors=[TensorHeader("BF16", size)])
+    assert choose_threads(model, EngineOptions(threads=option)) == threads
