@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from pydantic.fields import FieldInfo
@@ -156,9 +156,8 @@ def warn_of_unread(header: "Header", path: Path) -> None:
         warn(f"note: of {printable(path.name)} only {fields} are read; fields of other names: {len(header.unread)}")
 
 
-def template_option() -> Option[Any]:
-    """Return the option that names the layout of the notes."""
-    return options_of(ReadingOptions, "template")[0]
+#: Names the layout of the notes.
+TEMPLATE: Final = options_of(ReadingOptions, "template")[0]
 
 
 def form_option(

@@ -220,8 +220,6 @@ class EngineInUse:
         self._bound: dict[str, dict[str, str]] = {}
         self._needed = 1
         self._engine: Engine | None = None
-        #: Whether the engine that is loaded was made for scores alone.
-        self._is_for_scores = False
         self._self_test = self_test
 
     def require(self, context_length: int) -> None:
@@ -288,12 +286,11 @@ class EngineInUse:
             yield from answers
 
     def _load(self, *, to_score: bool) -> Engine:
-        # One model at a time is loaded.
-        if self._engine is not None and self._is_for_scores != to_score:
+        # One model at a time is loaded; another engine than the one that decodes was made for scores alone.
+        if self._engine is not None and (self._engine.name != self._model.engine) != to_score:
             self.close()
         if self._engine is None:
             self._engine = self._model.load(context_length=self._needed, to_score=to_score)
-            self._is_for_scores = self._engine.name != self._model.engine
         return self._engine
 
     def _bind(self, field: str, identity: Mapping[str, str]) -> None:

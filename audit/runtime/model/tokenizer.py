@@ -180,15 +180,11 @@ def digest_tokenizer(directory: Path) -> str:
     """Return the SHA-256 over the tokenizer's files, by name: the same where training loaded and saved it."""
     digests = {file.name: sha256_of(file) for file in present(directory, sorted(TOKENIZER_FILES))}
     if TOKENIZER_CONFIG in digests:
-        try:
-            config = json.loads((directory / TOKENIZER_CONFIG).read_bytes())
-        except ValueError:
-            config = None
-        if isinstance(config, dict):
-            # What transformers writes of how the tokenizer was loaded changes no token.
-            for name in ("is_local", "local_files_only", "name_or_path"):
-                config.pop(name, None)
-            digests[TOKENIZER_CONFIG] = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+        # What transformers writes of how the tokenizer was loaded changes no token.
+        of_loading = ("is_local", "local_files_only", "name_or_path")
+        config = optional_json(directory, TOKENIZER_CONFIG).items()
+        kept = json.dumps({name: value for name, value in config if name not in of_loading}, sort_keys=True)
+        digests[TOKENIZER_CONFIG] = hashlib.sha256(kept.encode()).hexdigest()
     lines = (f"{name} {digest}\n" for name, digest in digests.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

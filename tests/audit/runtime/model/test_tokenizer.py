@@ -30,7 +30,7 @@ from clinaudit.errors import BadInputError
         ([b"\r", b"\n"], "\r\n", [(0, 1), (1, 2)]),
     ],
 )
-def test_decode_with_spans(pieces: list[bytes], text: str, spans: list[tuple[int, int]]) -> None:
+def test_decode_with_spans(pieces, text, spans):
     found, places = decode_with_spans(pieces)
     assert (found, list(map(tuple, places.tolist()))) == (text, spans)
     assert b"".join(pieces).decode("utf-8", errors="replace") == text

@@ -75,7 +75,7 @@ def test_the_advice_is_a_batch_that_fits(nine_billion, free):
         require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=1))
 
 
-def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion, monkeypatch):
     monkeypatch.setattr(memory, "count_gpus", lambda: 1)
     monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(16 * GIB, "memory on 1 GPU"))
     with pytest.raises(BadInputError) as caught:
@@ -85,7 +85,7 @@ def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, mo
     assert "--tensor-parallel" in caught.value.message
 
 
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_containers_limit_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     for name, text in (
         ("memory.max", "1000"),
