@@ -54,15 +54,6 @@ ARCHITECTURES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """So small an operation takes longer on two."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def _short_steps(monkeypatch):
     """Steps of 16 tokens of at most four texts: every text of this module's takes several."""
