@@ -85,10 +85,7 @@ def forget(**options: Any) -> int:
 
 
 def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
-    """Take the options of the new model out of all, and return where it comes from.
-
-    Raises `UsageError` for those that do not go together.
-    """
+    """Take the options of the new model out of all; `UsageError` for those that do not go together."""
     from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
     from clinaudit.audit.runtime.model.adapter import is_adapter
 

@@ -151,10 +151,7 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
-    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
-
-    Else one for a small model, and for another one for each core that this process may use.
-    """
+    """Return the threads to decode with: as asked (option, `OMP_NUM_THREADS`), else one, for a large model all cores."""
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
     return asked or (1 if weight_bytes(model, as_float32=False) < _SMALL_MODEL_BYTES else usable_cores())
 
@@ -193,15 +190,12 @@ _Method = Literal["generate", "score"]
 
 
 class EngineInUse:
-    """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
+    """The engine of a model, loaded when it is first needed, here or by each worker; a served model is asked from here.
 
-    It is loaded when it is first needed, here or by each worker. A model that vLLM decodes is scored by transformers,
-    where transformers runs it: one of the two is loaded at a time. All workers must load the same files, and all
-    engines that answer in a run must be alike.
-
-    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
-    decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where
-    the engine changed since the run began, or differs among the workers. `self_test` asks it before all else.
+    A model that vLLM decodes is scored by transformers, where transformers runs it: one of the two is loaded at a time.
+    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field` (of an engine
+    for scores alone, as one of its own): `UsageError` where it changed since, or differs among the workers.
+    `self_test` asks it before all else.
     """
 
     def __init__(

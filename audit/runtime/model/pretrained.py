@@ -141,10 +141,7 @@ def _differ(files: ModelFiles, *names: str) -> bool:
 
 @contextmanager
 def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
-    """Yield a directory of the whole model, for an engine that reads files: its own, or a merged one for a while.
-
-    That is written where libraries' temporary files go: an audit's own lie in its `work` folder.
-    """
+    """Yield a directory of the whole model: its own, or one merged for a while among the libraries' temporary files."""
     if files.adapter is None:
         require_own_weights(files)
         yield files.directory

@@ -40,10 +40,7 @@ _MOST_BARRED = 128
 
 
 class VllmEngine:
-    """A model loaded into vLLM; one at a time in a process.
-
-    Raises `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work.
-    """
+    """A model in vLLM, one a process; `BadInputError` where it cannot be loaded, `UsageError` where vLLM is broken."""
 
     name = "vllm"
 
