@@ -102,7 +102,7 @@ def enter_request(
 
 
 def read_register(register: Path) -> pl.DataFrame:
-    """Return the register, a row a patient and request, none where there is no file; `BadInputError` if it is damaged."""
+    """Return the register, a row a patient and request, none without a file; `BadInputError` where it is damaged."""
     path = register / REGISTER_FILE
     if not path.is_file() and not path.is_symlink():
         return pl.DataFrame(schema={name: pl.Int64 if name == "request" else pl.String for name in _COLUMNS})

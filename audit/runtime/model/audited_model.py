@@ -151,7 +151,7 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
-    """Return the threads to decode with: as asked (option, `OMP_NUM_THREADS`), else one, for a large model all cores."""
+    """Return the threads to decode with: as asked (option, `OMP_NUM_THREADS`), else one, of large models all cores."""
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
     return asked or (1 if weight_bytes(model, as_float32=False) < _SMALL_MODEL_BYTES else usable_cores())
 

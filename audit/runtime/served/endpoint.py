@@ -59,7 +59,7 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model, which errors call `name`; connected during a `run` alone; `UnsafeError` for a host not approved."""
+    """A served model, which errors call `name`, connected during a `run`; `UnsafeError` for a host not approved."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
