@@ -102,10 +102,7 @@ def enter_request(
 
 
 def read_register(register: Path) -> pl.DataFrame:
-    """Return the register: request (from 1), key, patient_id, trigger, entered; a row a patient and request.
-
-    Raises `BadInputError` where it is damaged. One that is not there has no rows.
-    """
+    """Return the register, a row a patient and request, none without a file; `BadInputError` where it is damaged."""
     path = register / REGISTER_FILE
     if not path.is_file() and not path.is_symlink():
         return pl.DataFrame(schema={name: pl.Int64 if name == "request" else pl.String for name in _COLUMNS})
@@ -195,10 +192,7 @@ class ForgetRequest:
 
 
 def forget(request: ForgetRequest) -> Certificate:
-    """Fulfil a request, or go on with one; the certificate (PHI) lies under `request.out`, and is returned.
-
-    Raises `UsageError` for what does not go together, `BadInputError` for input that cannot be used.
-    """
+    """Fulfil a request, or go on with one; return the certificate (PHI), which lies under `request.out`."""
     _require_place(request)
     prepare_directory(request.out / CERTIFICATE, exact=False)
     progress = Progress(quiet=request.quiet)
@@ -295,10 +289,7 @@ def _persons(corpus: Corpus) -> dict[str, str]:
 
 
 def _find_named(own: Sequence[str], entered: Entered, corpus: Corpus, progress: Progress) -> tuple[Sequence[str], int]:
-    """Return the patients of this request and of all before who are in an arm, and how many are of those before.
-
-    Says who is in none; raises `BadInputError` where nobody of this request is in one.
-    """
+    """Return who of this request and all before is in an arm, and how many of those before; says who is in none."""
     person_of = _persons(corpus)
     others = dict.fromkeys(person_of[one] for one in entered.others if one in person_of)
     tested = [one for one in own if one in corpus.patients]

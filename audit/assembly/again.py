@@ -1,6 +1,5 @@
 """One text of a finished run made again, by the same model from the same prompt (PHI). Writes nothing."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, make_request, read_stored
@@ -15,16 +14,10 @@ from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 
 
-@dataclass(frozen=True, slots=True)
-class TextAgain:
-    """What the model answers now, and what it answered in the run."""
-
-    text: str
-    before: str
-
-
-def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineChoice, base: Path | None) -> TextAgain:
-    """Ask the model anew what a generation of a run was asked; `BadInputError` where text or model are not its."""
+def make_again(
+    root: Path, generation_id: str, model: Path, *, engine: EngineChoice, base: Path | None
+) -> tuple[str, str]:
+    """Return what the model answers now, and what it answered in the run; `BadInputError` where either is not there."""
     run = require_finished_run(root)
     verify(run)
     # A run of another version has other tables.
@@ -46,9 +39,7 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
     if not isinstance(digests, dict) or not isinstance(settings, dict):
         raise BadInputError(f"{root.name} does not say which model it audited; nothing can be made again")
     take_libraries_offline(run.work)
-    found = find_model(
-        str(model), engine=engine, tokenizer=None, context_length=None, approved_hosts=(), base_model=base
-    )
+    found = find_model(str(model), engine=engine, base_model=base)
     if digests.get("model") != found.digest:
         raise BadInputError(f"{model.name} is not the model that this run audited; give the same files")
     tokenizer = ModelTokenizer(found.tokenizer_directory)
@@ -68,4 +59,4 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
         (output,) = loaded.generate([request])
     finally:
         loaded.close()
-    return TextAgain(read_stored(cut_at_repeats(output, tokenizer), tokenizer)[0], asked["text"])
+    return read_stored(cut_at_repeats(output, tokenizer), tokenizer)[0], asked["text"]

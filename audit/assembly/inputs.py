@@ -232,9 +232,7 @@ def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel |
         if "control" in settings.model_fields_set:
             raise UsageError(f"--control {settings.control} needs --control-model (or an adapter); leave it out")
         return None
-    control = find_model(
-        str(path), engine=settings.engine, tokenizer=None, context_length=None, approved_hosts=(), options=model.options
-    )
+    control = find_model(str(path), engine=settings.engine, options=model.options)
     if control.tokenizer_digest != model.tokenizer_digest:
         if named is None:
             return None

@@ -86,8 +86,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
     # All inputs are read and checked before any model is loaded.
     with directory.removed_on_failure():
         inputs = load_inputs(settings)
-    if inputs.model.ignored_files:
-        progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
+    if inputs.model.files is not None and inputs.model.files.ignored:
+        progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.files.ignored)}")
     # A resumed run must name the same patients, and nothing else tells it.
     bound = described.fingerprint(inputs) | {"--include-patients": inputs.digests.get("--include-patients")}
     with (

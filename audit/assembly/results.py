@@ -280,7 +280,7 @@ def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[s
         IDENTITY: earlier.updated(inputs.settings.identity).as_record(),
         "settings": settings,
         "libraries": libraries,
-        "ignored files": list(inputs.model.ignored_files),
+        "ignored files": [] if files is None else list(files.ignored),
         # A served model's address may reveal the site's network; its digest replaces it.
         "engine": {field: value for field, value in bound.get(ENGINE_IDENTITY, {}).items() if field != "base_url"},
         **({"engine of scores": scored_by} if (scored_by := bound.get(ENGINE_IDENTITY + OF_SCORES)) else {}),

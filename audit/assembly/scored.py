@@ -77,10 +77,7 @@ def measure_scored(
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
 ) -> dict[str, pl.DataFrame]:
-    """Return what scores show, as evidence tables; `prompts` are the rows of `priors`.
-
-    Queries needed are of those who are asked, in either split: `--score-all` scores others for membership alone.
-    """
+    """Return what scores show, as evidence tables; queries needed are of the patients in `prompts` alone."""
     settings, progress = inputs.settings, run.progress
     asked = prompts.join(scores, on="patient_id", how="semi", maintain_order="left")
     openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=run.runner)

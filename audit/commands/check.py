@@ -6,14 +6,7 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import (
-    PATH,
-    options_of,
-    policy_option,
-    template_option,
-    value_option,
-    with_options,
-)
+from clinaudit.audit.commands.options import PATH, TEMPLATE, options_of, policy_option, value_option, with_options
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
@@ -24,7 +17,7 @@ from clinaudit.reports.wording.numbers import counted
 
 @click.command()
 @click.argument("corpus", type=PATH)
-@template_option()
+@TEMPLATE
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")

@@ -1,13 +1,12 @@
 """`clinaudit forget` (docs/forgetting.md). Owns its options and what it prints; does nothing itself."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
-from clinaudit.audit.commands.unlearn import RATE, STEP
+from clinaudit.audit.commands.unlearn import RATE, STEP, training_plan
 from clinaudit.audit.runtime.console import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.certificate import EXIT_STATUS, Trigger
@@ -86,18 +85,12 @@ def forget(**options: Any) -> int:
 
 
 def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
-    """Take the options of the new model out of all, and return where it comes from.
-
-    Raises `UsageError` for those that do not go together.
-    """
+    """Take the options of the new model out of all; `UsageError` for those that do not go together."""
     from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
     from clinaudit.audit.runtime.model.adapter import is_adapter
-    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
 
     base_model, new_model, record = (options.pop(name) for name in ("base_model", "new_model", "training_record"))
-    scope, epochs, rate, batch, seed = (
-        options.pop(name) for name in ("train", "epochs", "learning_rate", "batch", "seed")
-    )
+    training = {name: options.pop(name) for name in ("train", "epochs", "learning_rate", "batch", "seed")}
     if new_model is not None:
         if base_model is not None and not is_adapter(options["model"]) and not is_adapter(new_model):
             raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
@@ -109,11 +102,7 @@ def _new_model(options: dict[str, Any]) -> "TrainedHere | MadeElsewhere":
         )
     if record is not None:
         raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
-    plan = TrainingPlan(
-        scope=scope,
-        epochs=epochs,
-        learning_rate=rate or (_LORA_RATE if scope == "lora" else DEFAULT_TRAINING.learning_rate),
-        micro_batch=batch,
-        micro_batches=math.ceil(STEP / batch),
-    )
-    return TrainedHere(base=base_model, plan=plan, seed=seed)
+    scope = training["train"]
+    if scope == "lora" and training["learning_rate"] is None:
+        training["learning_rate"] = _LORA_RATE
+    return TrainedHere(base=base_model, plan=training_plan(training, scope=scope), seed=training["seed"])

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from pydantic.fields import FieldInfo
@@ -122,10 +122,7 @@ def value_option(
     required: bool = False,
     multiple: bool = False,
 ) -> Option[Any]:
-    """Return an option that takes a value, a path where no `kind` is given; `declared` is as the help shows it.
-
-    The help says the default, if there is one. `name` is the parameter's, where it is not the flag's.
-    """
+    """Return an option that takes a value, a path without `kind`; `declared` is as the help shows it."""
     flag, _, metavar = declared.partition(" ")
     names = (flag, name) if name else (flag,)
     given: dict[str, Any] = {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
@@ -135,10 +132,7 @@ def value_option(
 
 
 def take_served(options: dict[str, Any]) -> "ServedOptions | None":
-    """Take those of `ServedModelOptions` out of all options; None where no model is named.
-
-    Raises `UsageError` where one is given without the others that it needs.
-    """
+    """Take the options of a served model out of all; None where none is named, `UsageError` where one lacks others."""
     from clinaudit.audit.runtime.served.access import ServedOptions
 
     url, model, key, approved = (options.pop(name) for name in ServedModelOptions.model_fields)
@@ -156,9 +150,8 @@ def warn_of_unread(header: "Header", path: Path) -> None:
         warn(f"note: of {printable(path.name)} only {fields} are read; fields of other names: {len(header.unread)}")
 
 
-def template_option() -> Option[Any]:
-    """Return the option that names the layout of the notes."""
-    return options_of(ReadingOptions, "template")[0]
+#: Names the layout of the notes.
+TEMPLATE: Final = options_of(ReadingOptions, "template")[0]
 
 
 def form_option(

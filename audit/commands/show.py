@@ -249,8 +249,8 @@ def again(run_directory: Path, generation_id: str, model: Path, engine: EngineCh
     from clinaudit.audit.assembly.again import make_again
     from clinaudit.reports.wording.escaped_text import harmless_text
 
-    made = make_again(run_directory, generation_id, model, engine=engine, base=base_model)
-    say("\n".join(map(harmless_text, made.text.splitlines())))
+    text, before = make_again(run_directory, generation_id, model, engine=engine, base=base_model)
+    say("\n".join(map(harmless_text, text.splitlines())))
     other = "another text than in the run: another machine, engine or batch may decide a close call otherwise"
-    warn("the same text as in the run" if made.text == made.before else other)
+    warn("the same text as in the run" if text == before else other)
     return 0

@@ -4,7 +4,7 @@ Owns the group, its options and what is printed; builds, trains, evaluates and s
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
@@ -61,7 +61,7 @@ def _source_option(flag: str, offline: str, who: str) -> Callable[[Command], Com
     name="percents",
 )
 @value_option("--request FILE", "File of patient ids, one a line, to be forgotten as one more split.", name="forgotten")
-@shared.template_option()
+@shared.TEMPLATE
 @with_options(shared.options_of(ServedModelOptions))
 @value_option("--panel FILE", "Three served judges, who check up to 900 categories and 1,000 questions.")
 @value_option("--seed", "Seed of questions and splits.", click.IntRange(0, 2**31), default=0)
@@ -189,10 +189,8 @@ def run(**options: Any) -> int:
     """
     from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
 
-    job = _job(**options)
-    plan = plan_unlearning(
-        options["method"], seed=options["seed"], scope=options["scope"], training=_training(**options)
-    )
+    job, training = _job(**options), training_plan(options, layer=options["layer"], form=options["form"])
+    plan = plan_unlearning(options["method"], seed=options["seed"], scope=options["scope"], training=training)
     unlearn(job, job.bench.split(options["forget"]), plan)
     _done(options["out"])
     say_of_finished_work(
@@ -223,25 +221,19 @@ def finetune(**options: Any) -> int:
     from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
 
     job, forget = _job(**options), options["forget"]
-    plan = replace(_training(**options), scope=options["scope"])
+    plan = training_plan(options, scope=options["scope"], form=options["form"])
     tune(job, plan, without=None if forget is None else job.bench.split(forget))
     _done(options["out"])
     return 0
 
 
-def _training(
-    *, learning_rate: float | None, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
-) -> "TrainingPlan":
-    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
+def training_plan(options: Mapping[str, Any], **more: Any) -> "TrainingPlan":
+    """Return the plan that options of training ask for, with `more` of its fields."""
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
 
-    return TrainingPlan(
-        epochs=epochs,
-        learning_rate=DEFAULT_TRAINING.learning_rate if learning_rate is None else learning_rate,
-        layer=layer,
-        micro_batch=batch,
-        micro_batches=math.ceil(STEP / batch),
-        form=form,
-    )
+    rate = {} if options["learning_rate"] is None else {"learning_rate": options["learning_rate"]}
+    sizes = {"micro_batch": options["batch"], "micro_batches": math.ceil(STEP / options["batch"])}
+    return replace(DEFAULT_TRAINING, epochs=options["epochs"], **sizes, **rate, **more)
 
 
 def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":

@@ -93,10 +93,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already.
-
-    So half-written files are removed on the way out.
-    """
+    """Raise `KeyboardInterrupt` on signals that end a process, unless taken or ignored, so that partial files go."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

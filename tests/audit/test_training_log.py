@@ -1,7 +1,6 @@
 """The training log: perplexity where the log does not give it."""
 
 import math
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from clinaudit.audit.assembly.inputs import read_training_log
         ('{"epoch": 1, "validation_loss": -0.1}', None),
     ],
 )
-def test_it_is_the_exponential_of_the_validation_loss(tmp_path: Path, row: str, perplexity: float | None) -> None:
+def test_it_is_the_exponential_of_the_validation_loss(tmp_path, row, perplexity):
     log = tmp_path / "log.jsonl"
     log.write_text(row + "\n")
     (read,) = read_training_log(log)

@@ -118,8 +118,7 @@ def match_generations(
     """Match every generation with its patient's notes; return the generations in the frames' order, and `COLUMNS`.
 
     What is found is labelled and masked, before the corpus is asked: no K is known.
-    `generated` is the table `generations`. Patients come in the order of their first generation. Raises
-    `BadInputError` where a node of the cluster lacks the tokenizer.
+    `generated` is the table `generations`. Patients come in the order of their first generation.
     """
     first = generated.with_row_index().select(pl.col("index").min().over("patient_id")).to_series()
     ordered = generated if first.is_sorted() else generated.sort(first, maintain_order=True)

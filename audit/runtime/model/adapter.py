@@ -39,13 +39,15 @@ class AdapterFiles:
     """An adapter that was found safe, complete and of a kind that can be merged."""
 
     directory: Path
-    weights: Path
     #: SHA-256 over the name and the content digest of its settings and its weights.
     digest: str
-    #: Names of files of weights beside its own that are never opened.
-    ignored: tuple[str, ...]
     #: Of its settings and its weights, as they were when the digest was taken.
     states: FileStates
+
+    @property
+    def weights(self) -> Path:
+        """Its one file of weights."""
+        return self.directory / _WEIGHTS
 
 
 def is_adapter(directory: Path) -> bool:
@@ -62,10 +64,9 @@ def base_name_text(directory: Path) -> str:
 def inspect_adapter(path: Path) -> AdapterFiles:
     """Describe the adapter in a directory; `BadInputError` if it cannot be merged, `UnsafeError` if it is a pickle."""
     directory = model_directory.existing_directory(path)
-    if not (directory / _CONFIG).is_file():
+    if not is_adapter(directory):
         raise BadInputError(f"no adapter in {directory}: {_CONFIG} is missing; give a whole model without --base-model")
     settings = model_directory.read_json(directory / _CONFIG)
-    model_directory.refuse_custom_code(directory / _CONFIG, {"auto_map": settings.get("auto_map")})
     others = sorted(printable(name) for name, value in settings.items() if name not in _KNOWN and value)
     kind = printable(str(settings.get("peft_type")))[:_MAX_NAME_CHARS]
     begins_as = settings.get("init_lora_weights", True)
@@ -84,13 +85,7 @@ def inspect_adapter(path: Path) -> AdapterFiles:
     model_directory.read_header(weights)
     files = [directory / _CONFIG, weights]
     states = model_directory.states_of(files)
-    return AdapterFiles(
-        directory,
-        weights,
-        model_directory.digest_files(files),
-        model_directory.ignored_weights(directory, [weights]),
-        states,
-    )
+    return AdapterFiles(directory, model_directory.digest_files(files), states)
 
 
 #: How peft calls an adapter in the names of its weights, once loaded.

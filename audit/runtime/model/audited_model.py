@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.choices import EngineChoice, EngineName
 from clinaudit.audit.runtime.cluster import ShardRunner
 from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
-from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
+from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable, weight_bytes
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model, require_unchanged
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, digest_tokenizer
@@ -42,14 +42,6 @@ class AuditedModel:
     served: ServedModel | None
     approved_hosts: tuple[str, ...]
     options: EngineOptions = DEFAULT_OPTIONS
-
-    @property
-    def ignored_files(self) -> tuple[str, ...]:
-        """Names of files beside the model's and the adapter's own weights that are never opened."""
-        if self.files is None:
-            return ()
-        adapter = self.files.adapter
-        return tuple(sorted({*self.files.ignored, *(() if adapter is None else adapter.ignored)}))
 
     def require_loadable(self) -> None:
         """Raise `BadInputError` where this machine cannot run the model, however short the prompts are."""
@@ -91,10 +83,10 @@ class AuditedModel:
 def find_model(
     name: str,
     *,
-    engine: EngineChoice,
-    tokenizer: Path | None,
-    context_length: int | None,
-    approved_hosts: Collection[str],
+    engine: EngineChoice = "auto",
+    tokenizer: Path | None = None,
+    context_length: int | None = None,
+    approved_hosts: Collection[str] = (),
     base_model: Path | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
@@ -159,12 +151,9 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
-    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
-
-    Else one for a small model, and for another one for each core that this process may use.
-    """
+    """Return the threads to decode with: as asked (option, `OMP_NUM_THREADS`), else one, of large models all cores."""
     asked = options.threads or (int(_ASKED) if _ASKED.isdecimal() else 0)
-    return asked or (1 if model.weight_bytes < _SMALL_MODEL_BYTES else usable_cores())
+    return asked or (1 if weight_bytes(model, as_float32=False) < _SMALL_MODEL_BYTES else usable_cores())
 
 
 def make_engine(
@@ -201,15 +190,12 @@ _Method = Literal["generate", "score"]
 
 
 class EngineInUse:
-    """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
+    """The engine of a model, loaded when it is first needed, here or by each worker; a served model is asked from here.
 
-    It is loaded when it is first needed, here or by each worker. A model that vLLM decodes is scored by transformers,
-    where transformers runs it: one of the two is loaded at a time. All workers must load the same files, and all
-    engines that answer in a run must be alike.
-
-    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
-    decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where
-    the engine changed since the run began, or differs among the workers. `self_test` asks it before all else.
+    A model that vLLM decodes is scored by transformers, where transformers runs it: one of the two is loaded at a time.
+    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field` (of an engine
+    for scores alone, as one of its own): `UsageError` where it changed since, or differs among the workers.
+    `self_test` asks it before all else.
     """
 
     def __init__(
@@ -228,8 +214,6 @@ class EngineInUse:
         self._bound: dict[str, dict[str, str]] = {}
         self._needed = 1
         self._engine: Engine | None = None
-        #: Whether the engine that is loaded was made for scores alone.
-        self._is_for_scores = False
         self._self_test = self_test
 
     def require(self, context_length: int) -> None:
@@ -296,12 +280,11 @@ class EngineInUse:
             yield from answers
 
     def _load(self, *, to_score: bool) -> Engine:
-        # One model at a time is loaded.
-        if self._engine is not None and self._is_for_scores != to_score:
+        # One model at a time is loaded; another engine than the one that decodes was made for scores alone.
+        if self._engine is not None and (self._engine.name != self._model.engine) != to_score:
             self.close()
         if self._engine is None:
             self._engine = self._model.load(context_length=self._needed, to_score=to_score)
-            self._is_for_scores = self._engine.name != self._model.engine
         return self._engine
 
     def _bind(self, field: str, identity: Mapping[str, str]) -> None:

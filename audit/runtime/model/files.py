@@ -7,7 +7,7 @@ and safetensors headers only.
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +30,6 @@ class ModelFiles:
     """A model directory that was found safe and complete."""
 
     directory: Path
-    config: Path
     safetensors: tuple[Path, ...]
     tokenizer: tuple[Path, ...]
     #: SHA-256 over name and content digest of config, weights and tokenizer files, in name order.
@@ -39,8 +38,6 @@ class ModelFiles:
     context_length: int
     #: Rows of the output layer; the tokenizer may use fewer.
     vocab_size: int
-    #: Total size of the weights.
-    weight_bytes: int
     tensors: tuple[TensorHeader, ...]
     #: How the checkpoint is quantized, e.g. `gptq`; None where it is not.
     quantization: str | None
@@ -48,7 +45,7 @@ class ModelFiles:
     stop_token_ids: frozenset[int]
     #: Bytes of key-value cache one token takes in float32; None where the config does not say.
     kv_bytes_per_token: int | None
-    #: Names of files of weights beside the model's own that are never opened: pickles, and what the index leaves out.
+    #: Names of files of weights beside its own and its adapter's that are never opened: pickles, what no index names.
     ignored: tuple[str, ...]
     #: `model_type` of its configuration.
     kind: str = ""
@@ -58,7 +55,7 @@ class ModelFiles:
     adapter: AdapterFiles | None = None
     base_digest: str | None = None
     #: Of each file as it was when the digest was taken.
-    states: FileStates = ()
+    states: FileStates = field(default_factory=dict)
     #: Whether the weights were found to be those of the network (`pretrained.require_own_weights`).
     is_compared: bool = False
 
@@ -76,8 +73,7 @@ def inspect_model(path: Path) -> ModelFiles:
             f"an adapter, not a whole model: {directory}; give it as MODEL with --base-model DIR, the directory of the "
             f"model that it was trained on{base_name_text(directory)}"
         )
-    config = model_directory.read_json(model_directory.required_file(directory, "config.json"))
-    model_directory.refuse_custom_code(directory / "config.json", config)
+    config = model_directory.read_json(directory / "config.json")
     require_causal(config, directory)
     if config.get("transformers_weights"):  # vLLM does not know it
         raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
@@ -88,7 +84,6 @@ def inspect_model(path: Path) -> ModelFiles:
             "save the model's tokenizer beside its weights"
         )
     settings = model_directory.optional_json(directory, TOKENIZER_CONFIG)
-    model_directory.refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
     text = _text_settings(config, directory)
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
         raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
@@ -98,13 +93,11 @@ def inspect_model(path: Path) -> ModelFiles:
     states = model_directory.states_of(files)
     return ModelFiles(
         directory=directory,
-        config=directory / "config.json",
         safetensors=weights,
         tokenizer=tokenizer,
         digest=model_directory.digest_files(files),
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
-        weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
         quantization=_quantization(config, text),
         stop_token_ids=_stop_token_ids(directory, config, text),
@@ -118,9 +111,9 @@ def inspect_model(path: Path) -> ModelFiles:
 
 def require_unchanged(files: ModelFiles) -> None:
     """Raise `StorageError` where a file is not the one whose digest was taken: a run may load its models days later."""
-    for file, state in files.states:
+    for file, state in files.states.items():
         try:
-            if model_directory.states_of([file]) == ((file, state),):
+            if model_directory.states_of([file])[file] == state:
                 continue
             what = "changed"
         except OSError as error:
@@ -140,18 +133,17 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
             "into it; give the same model before it was quantized"
         )
     place = adapter.directory if model_directory.has_tokenizer(adapter.directory) else model.directory
-    model_directory.refuse_custom_code(place / TOKENIZER_CONFIG, model_directory.optional_json(place, TOKENIZER_CONFIG))
     tokenizer = model_directory.present(place, TOKENIZER_FILES)
-    states = dict((*model.states, *adapter.states, *model_directory.states_of(tokenizer)))
     both = f"{model.digest}\0{adapter.digest}\0{model_directory.digest_files(tokenizer)}"
     return replace(
         model,
         tokenizer=tokenizer,
         digest=hashlib.sha256(both.encode("ascii")).hexdigest(),
         stop_token_ids=model.stop_token_ids | end_of_text_ids(place),
+        ignored=tuple(sorted({*model.ignored, *model_directory.ignored_weights(adapter.directory, [adapter.weights])})),
         adapter=adapter,
         base_digest=model.digest,
-        states=tuple(states.items()),
+        states={**model.states, **adapter.states, **model_directory.states_of(tokenizer)},
     )
 
 

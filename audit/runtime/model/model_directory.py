@@ -4,10 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from safetensors import SafetensorError, safe_open
 
@@ -86,35 +85,33 @@ def ignored_weights(directory: Path, read: Iterable[Path]) -> tuple[str, ...]:
     return tuple(sorted(name for name in entries if name not in known))
 
 
-def refuse_custom_code(file: Path, content: dict[str, Any]) -> None:
-    """Refuse `auto_map` wherever it stands, a nested `text_config` included."""
-    pending: list[Any] = [content]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, dict):
-            if value.get("auto_map"):
-                raise UnsafeError(
-                    f"{file} asks to run Python code of the model's author (auto_map); "
-                    "clinaudit runs no model code: use an architecture that transformers holds itself"
-                )
-            pending.extend(value.values())
-        elif isinstance(value, list):
-            pending.extend(value)
-
-
 def read_json(file: Path) -> dict[str, Any]:
-    """Read a JSON object of a model directory; raises `BadInputError` where it is none."""
+    """Read a JSON object of a model directory; `BadInputError` where it is none, `UnsafeError` if it names code."""
+    required_file(file.parent, file.name)
     try:
         if file.stat().st_size > _MAX_JSON_BYTES:
             raise BadInputError(f"{file} is too large for a configuration; download the model again")
         content = json.loads(file.read_text(encoding="utf-8"))
+        names_code = _names_code(content)
     except OSError as error:
         raise _unreadable(file, error) from error
     except (ValueError, RecursionError) as error:
         raise BadInputError(f"not valid JSON: {file}; download or save the model again") from error
     if not isinstance(content, dict):
         raise BadInputError(f"not a JSON object: {file}; download or save the model again")
+    if names_code:
+        raise UnsafeError(
+            f"{file} asks to run Python code of the model's author (auto_map); "
+            "clinaudit runs no model code: use an architecture that transformers holds itself"
+        )
     return content
+
+
+def _names_code(part: object) -> bool:
+    """Whether `auto_map` stands anywhere, a nested `text_config` included."""
+    if isinstance(part, dict):
+        return bool(part.get("auto_map")) or any(map(_names_code, part.values()))
+    return isinstance(part, list) and any(map(_names_code, part))
 
 
 def optional_json(directory: Path, name: str) -> dict[str, Any]:
@@ -125,13 +122,12 @@ def optional_json(directory: Path, name: str) -> dict[str, Any]:
 
 #: Size in bytes and time of change in nanoseconds of each of some files. Device and inode are left out: a network file
 #: system that is mounted again within a run may give the same file others.
-FileStates = tuple[tuple[Path, tuple[int, int]], ...]
+FileStates = dict[Path, tuple[int, int]]
 
 
 def states_of(files: Iterable[Path]) -> FileStates:
     """Return by what a file is known to be the one that was looked at; far quicker than a digest of its gigabytes."""
-    stats = ((file, file.stat()) for file in files)
-    return tuple((file, (of.st_size, of.st_mtime_ns)) for file, of in stats)
+    return {file: (of.st_size, of.st_mtime_ns) for file in files for of in [file.stat()]}
 
 
 def digest_files(files: Iterable[Path]) -> str:
@@ -159,12 +155,12 @@ def _unreadable(file: Path, error: OSError) -> StorageError:
 FLOAT_BYTES: Final = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class TensorHeader:
-    """One tensor of a safetensors file: its type as the format spells it (`BF16`), and its bytes in the file."""
+class TensorHeader(NamedTuple):
+    """One tensor of a safetensors file: its type as the format spells it (`BF16`), its bytes in the file, its name."""
 
     dtype: str
     size: int
+    name: str = ""
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:
@@ -177,7 +173,7 @@ def read_header(file: Path) -> dict[str, TensorHeader]:
                 # Types are named by their bits (F8_E4M3), but for that of truth values, which take a byte.
                 bits = re.search(r"\d+", tensor.get_dtype())
                 size = prod(tensor.get_shape()) * (8 if bits is None else int(bits[0])) // 8
-                headers[name] = TensorHeader(tensor.get_dtype(), size)
+                headers[name] = TensorHeader(tensor.get_dtype(), size, name)
     except OSError as error:
         raise _unreadable(file, error) from error
     except SafetensorError:

@@ -14,7 +14,6 @@ from huggingface_hub.errors import StrictDataclassError
 from clinaudit.audit.runtime.console import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, require_unchanged
-from clinaudit.audit.runtime.model.model_directory import read_header
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
@@ -93,8 +92,7 @@ def require_own_weights(files: ModelFiles) -> ModelFiles:
             "save it again with save_pretrained"
         ) from error
     _refuse(files, "lack {} of its weights", loaded.missing_keys)
-    headers = (read_header(file).items() for file in files.safetensors)
-    whole = {name for of_file in headers for name, tensor in of_file if tensor.dtype in _WHOLE_NUMBERS}
+    whole = (tensor.name for tensor in files.tensors if tensor.dtype in _WHOLE_NUMBERS)
     rounded = {name for name in whole if not re2.search(_COMPUTED, name)}
     quantized = "give the model before it was quantized, or with its quantization_config"
     _refuse(files, "hold {} weights of whole numbers, of which config.json says nothing", rounded, quantized)
@@ -143,10 +141,7 @@ def _differ(files: ModelFiles, *names: str) -> bool:
 
 @contextmanager
 def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
-    """Yield a directory of the whole model, for an engine that reads files: its own, or a merged one for a while.
-
-    That is written where libraries' temporary files go: an audit's own lie in its `work` folder.
-    """
+    """Yield a directory of the whole model: its own, or one merged for a while among the libraries' temporary files."""
     if files.adapter is None:
         require_own_weights(files)
         yield files.directory

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, cast
@@ -180,15 +180,11 @@ def digest_tokenizer(directory: Path) -> str:
     """Return the SHA-256 over the tokenizer's files, by name: the same where training loaded and saved it."""
     digests = {file.name: sha256_of(file) for file in present(directory, sorted(TOKENIZER_FILES))}
     if TOKENIZER_CONFIG in digests:
-        try:
-            config = json.loads((directory / TOKENIZER_CONFIG).read_bytes())
-        except ValueError:
-            config = None
-        if isinstance(config, dict):
-            # What transformers writes of how the tokenizer was loaded changes no token.
-            for name in ("is_local", "local_files_only", "name_or_path"):
-                config.pop(name, None)
-            digests[TOKENIZER_CONFIG] = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+        # What transformers writes of how the tokenizer was loaded changes no token.
+        of_loading = ("is_local", "local_files_only", "name_or_path")
+        config = optional_json(directory, TOKENIZER_CONFIG).items()
+        kept = json.dumps({name: value for name, value in config if name not in of_loading}, sort_keys=True)
+        digests[TOKENIZER_CONFIG] = hashlib.sha256(kept.encode()).hexdigest()
     lines = (f"{name} {digest}\n" for name, digest in digests.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -256,8 +252,6 @@ class ModelTokenizer:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        #: Of the model, once they were looked at.
-        self._embeddings: int | None = None
         #: Roles, chat template and class, as the files beside the rules name them.
         self.settings = read_settings(directory)
         self._backend: Any = load_rules(directory)
@@ -281,16 +275,22 @@ class ModelTokenizer:
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
-        #: Returns the bytes of a token that is spelled alone; none for a special token.
-        self.bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
-        #: The same of a token whose text depends on the token before it; None: it is the first.
-        self._bytes_after: Callable[[int | None, int], bytes] = lru_cache(maxsize=1 << 18)(self._decode_after)
         #: Ids of the vocabulary, added tokens included.
         self.size = self._backend.get_vocab_size(with_added_tokens=True)
 
-    def __reduce__(self) -> tuple[Callable[[Path, str, int | None], "ModelTokenizer"], tuple[Path, str, int | None]]:
-        directory = self.directory.resolve()
-        return _load_same, (directory, digest_tokenizer(directory), self._embeddings)
+    def __getstate__(self) -> dict[str, Any]:
+        # Another machine has caches of its own.
+        return {name: held for name, held in vars(self).items() if name not in ("bytes_of", "_bytes_after")}
+
+    @cached_property
+    def bytes_of(self) -> Callable[[int], bytes]:
+        """What returns the bytes of a token that is spelled alone; none for a special token."""
+        return lru_cache(maxsize=None)(self._spell)
+
+    @cached_property
+    def _bytes_after(self) -> Callable[[int | None, int], bytes]:
+        """The same of a token whose text depends on the token before it; None: it is the first."""
+        return lru_cache(maxsize=1 << 18)(self._decode_after)
 
     @property
     def eos_id(self) -> int | None:
@@ -317,7 +317,6 @@ class ModelTokenizer:
         A control token that neither prompts nor chats can hold (padding, a mark of images) is no token any more: texts
         that spell it out are read as text, and no engine is told its id.
         """
-        self._embeddings = embeddings
         beyond = {token_id: token for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings}
         if not beyond:
             return
@@ -424,17 +423,3 @@ class ModelTokenizer:
         alone, *both = (str(self._backend.decode(some, skip_special_tokens=False)) for some in ids)
         added = both[1].removeprefix(both[0]) if both and both[1].startswith(both[0]) else alone
         return added.encode("utf-8")
-
-
-@lru_cache(maxsize=1)
-def _load_same(directory: Path, digest: str, embeddings: int | None) -> ModelTokenizer:
-    """Load the tokenizer that another machine has; raises `BadInputError` where this one lacks it."""
-    if not directory.is_dir() or digest_tokenizer(directory) != digest:
-        raise BadInputError(
-            f"a node of the cluster lacks the tokenizer, or has another one, at {directory}; "
-            "put the model's directory at the same path on every node"
-        )
-    tokenizer = ModelTokenizer(directory)
-    if embeddings is not None:
-        tokenizer.require_embedded(embeddings)
-    return tokenizer

@@ -87,10 +87,7 @@ def make_frame(rows: Iterable[Mapping[str, Any]], schema: "pl.Schema") -> "pl.Da
 
 
 def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; `rows` are given as `as_table` takes them.
-
-    Raises `StorageError` where the system refuses the file, and what taking a row raises.
-    """
+    """Write a table of `SCHEMAS` as Parquet, atomically; rows as for `as_table`; `StorageError` where it is refused."""
     import polars as pl
 
     table = as_table(name, rows).rechunk()

@@ -59,10 +59,7 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model that can be asked, which errors call `name`; connections are there during a `run` alone.
-
-    Raises `UnsafeError` for a host neither loopback nor approved.
-    """
+    """A served model, which errors call `name`, connected during a `run`; `UnsafeError` for a host not approved."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
         require_approved(model.base_url, approved_hosts=access.approved_hosts)

@@ -217,10 +217,7 @@ _OUR_BLANK = re.compile(r"([<\[\]]) ")
 
 
 def fence_marker(texts: Sequence[str]) -> str:
-    """Return a marker (delimiter) that stands in none of the texts, made from them alone: equal texts, equal questions.
-
-    The author of a note cannot close the fence early: the note would have to hold its own digest.
-    """
+    """Return a marker made of the texts alone that stands in none of them: no note can close its own fence."""
     digest = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
     while any(digest[:24] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()

@@ -49,9 +49,7 @@ def models(tmp_path_factory):
 
 
 def audited(settings, base=None):
-    return find_model(
-        settings.model, engine="transformers", tokenizer=None, context_length=None, approved_hosts=(), base_model=base
-    )
+    return find_model(settings.model, engine="transformers", base_model=base)
 
 
 @pytest.mark.parametrize("name", ["before", "longer"])

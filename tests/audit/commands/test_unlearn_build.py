@@ -1,7 +1,6 @@
 """`clinaudit unlearn build`: what it prints and writes, and what it refuses."""
 
 import json
-from pathlib import Path
 
 import pytest
 from support.small_charts import write_small_corpus
@@ -11,11 +10,11 @@ from clinaudit.audit.unlearning.benchmark.files import read_bench
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
+def corpus(tmp_path_factory):
     return write_small_corpus(tmp_path_factory.mktemp("small") / "corpus", last="cc: cough\nassessment: cold\n")
 
 
-def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Path, capsys) -> None:
+def test_it_builds_and_says_what_the_benchmark_holds(corpus, tmp_path, capsys):
     out = tmp_path / "bench"
     assert run(["unlearn", "build", str(corpus), "--out", str(out), "--percent", "34", "--percent", "34"]) == 0
     said = capsys.readouterr()
@@ -45,9 +44,7 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
         (["--served-key-file", "key"], "--served-key-file goes with --served-url and --served-model"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
-    corpus: Path, tmp_path: Path, capsys, monkeypatch, options: list[str], message: str
-) -> None:
+def test_options_that_do_not_go_together_are_refused(corpus, tmp_path, capsys, monkeypatch, options, message):
     # Before anything is read.
     monkeypatch.delattr("clinaudit.audit.unlearning.metrics.keywords.Seeds")
     assert run(["unlearn", "build", str(corpus), "--out", str(tmp_path / "bench"), *options]) == 2
@@ -55,7 +52,7 @@ def test_options_that_do_not_go_together_are_refused(
     assert not (tmp_path / "bench").exists()
 
 
-def test_files_that_are_not_there_are_bad_input(corpus: Path, tmp_path: Path, capsys) -> None:
+def test_files_that_are_not_there_are_bad_input(corpus, tmp_path, capsys):
     for options in (["--qa", "none.jsonl"], ["--categories", "none.csv"], ["--panel", "none.toml"]):
         out = tmp_path / options[0].strip("-")
         assert run(["unlearn", "build", str(corpus), "--out", str(out), "--quiet", *options]) == 3
@@ -63,7 +60,7 @@ def test_files_that_are_not_there_are_bad_input(corpus: Path, tmp_path: Path, ca
         assert not (out / "bench.json").exists()
 
 
-def test_any_id_of_a_person_names_the_person(tmp_path: Path) -> None:
+def test_any_id_of_a_person_names_the_person(tmp_path):
     corpus = write_small_corpus(tmp_path / "corpus")
     for name in ("notes", "patients"):
         rows = [json.loads(line) for line in (corpus / f"{name}.jsonl").read_text("utf-8").splitlines()]

@@ -1,7 +1,5 @@
 """`clinaudit unlearn evaluate`: what it prints and with which status it ends. What it measures has tests of its own."""
 
-from pathlib import Path
-
 import pytest
 from support.unlearning.filled_evaluation import filled_evaluation
 
@@ -11,9 +9,7 @@ from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.reports.wording.unlearning import Evaluation
 
 
-def test_options_reach_the_request_and_the_table_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_reach_the_request_and_the_table_is_printed(tmp_path, monkeypatch, capsys):
     asked: list[EvaluationRequest] = []
 
     def evaluate(request: EvaluationRequest, _progress: object) -> Evaluation:
@@ -50,14 +46,7 @@ def test_options_reach_the_request_and_the_table_is_printed(
         (["model", "--bench", "bench", "--out", "result", "--quiet"], 3, "holds no finished benchmark"),
     ],
 )
-def test_what_is_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    said: str,
-) -> None:
+def test_what_is_refused(tmp_path, monkeypatch, capsys, arguments, status, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench").mkdir()
     assert run(["unlearn", "evaluate", *arguments]) == status

@@ -1,7 +1,6 @@
 """`clinaudit unlearn run` and `finetune`: from a benchmark on the disk to a model, and what is refused."""
 
 import json
-from pathlib import Path
 
 import pytest
 from support.models.tiny_models import save_llama
@@ -15,7 +14,7 @@ _TRAINING = ("--epochs", "1", "--quiet")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A corpus, a benchmark and a tiny model."""
     corpus, model = tmp_path / "corpus", tmp_path / "model"
     corpus.mkdir()
@@ -33,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_is_tuned_and_forgets(place, capsys):
     model, bench, tuned, forgot = (str(place / name) for name in ("model", "bench", "tuned", "forgot"))
     assert run(["unlearn", "finetune", model, bench, "--out", tuned, "--learning-rate", "1e-3", *_TRAINING]) == 0
     assert (place / "tuned" / "model.safetensors").is_file()
@@ -62,9 +61,7 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
         (["--forget", "random:15", "--layer", "2"], 3, "2 layers, 0 to 1"),
     ],
 )
-def test_what_is_refused_leaves_nothing(
-    place: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int, said: str
-) -> None:
+def test_what_is_refused_leaves_nothing(place, capsys, options, status, said):
     model, bench, out = (str(place / name) for name in ("model", "bench", "out"))
     command = ["unlearn", "run", model, bench, "--method", "sim_npo", "--out", out, *_TRAINING]
     assert run([*command, *options]) == status

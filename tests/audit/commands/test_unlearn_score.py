@@ -26,7 +26,7 @@ SECRET = "Zebulon"
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bench(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "load_embedder", lambda _directory: SharedWords())
     return save_hand_made_bench(tmp_path, keywords=KEYWORDS)
 
@@ -89,7 +89,7 @@ def problems_of(bench: Path, *rows: Any) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_what_stands_in_the_result(bench: Path) -> None:
+def test_what_stands_in_the_result(bench):
     rows = answers_of("right", token_ids=[1, 2, 3])
     rows += answers_of("stuck", "no no no", token_ids=[4, 4, 4])
     found = scored(bench, rows)
@@ -115,14 +115,14 @@ def test_what_stands_in_the_result(bench: Path) -> None:
     assert not (result / "report.html").exists()
 
 
-def test_another_split_changes_who_is_forgotten(bench: Path) -> None:
+def test_another_split_changes_who_is_forgotten(bench):
     found = scored(bench, answers_of("m"), "--split", "cancer:25", "--quiet")
     assert found.roles == {"P1": "retain", "P2": "forget", "P3": "retain", "P4": "never_trained"}
     with pytest.raises(BadInputError, match="no such split"):
         scored(bench, answers_of("m"), "--split", "random:90")
 
 
-def test_missing_token_ids_are_null_with_a_reason_and_words_stand_in(bench: Path) -> None:
+def test_missing_token_ids_are_null_with_a_reason_and_words_stand_in(bench):
     found = scored(bench, answers_of("m", "no no no"))
     for metric in ("te", "ds"):
         assert found.value("m", metric, "forget") is None
@@ -130,7 +130,7 @@ def test_missing_token_ids_are_null_with_a_reason_and_words_stand_in(bench: Path
     assert found.value("m", "te_words", "forget") == found.value("m", "te_or_zero", "forget") == 0.0
 
 
-def test_answers_before_are_compared_with(bench: Path) -> None:
+def test_answers_before_are_compared_with(bench):
     rows = answers_of("old") + answers_of("new", "no")
     found = scored(bench, rows, "--before", "old")
     assert found.value("new", "rouge_l_change", "forget") == -1.0
@@ -141,14 +141,14 @@ def test_answers_before_are_compared_with(bench: Path) -> None:
         scored(bench, rows, "--before", "none of them")
 
 
-def test_another_file_in_the_same_place_is_refused_and_the_same_one_gives_the_same(bench: Path) -> None:
+def test_another_file_in_the_same_place_is_refused_and_the_same_one_gives_the_same(bench):
     first = scored(bench, answers_of("m"))
     assert scored(bench, answers_of("m")).figures.equals(first.figures)
     with pytest.raises(UsageError, match=r"other settings \(answers_digest\)"):
         scored(bench, answers_of("m", "no"))
 
 
-def test_an_unanswered_question_is_an_error(bench: Path) -> None:
+def test_an_unanswered_question_is_an_error(bench):
     rows = answers_of("whole", "x") + answers_of("part", "x")[:2]
     (problem,) = problems_of(bench, *rows)
     assert problem == (
@@ -178,7 +178,7 @@ def test_an_unanswered_question_is_an_error(bench: Path) -> None:
         ({"qa_id": "q1"}, ": answers the same question of the same model as row 1; keep one of them"),
     ],
 )
-def test_a_malformed_answer_is_named_by_line_and_field(bench: Path, change: dict[str, Any], problem: str) -> None:
+def test_a_malformed_answer_is_named_by_line_and_field(bench, change, problem):
     rows = answers_of("m", SECRET)
     rows[2] = {**rows[2], **change}
     (found,) = problems_of(bench, *rows)
@@ -194,7 +194,7 @@ def test_a_malformed_answer_is_named_by_line_and_field(bench: Path, change: dict
         ("\n\n", [": has no rows"]),
     ],
 )
-def test_a_missing_field_a_broken_line_and_nothing_are_named(bench: Path, content: str, problems: list[str]) -> None:
+def test_a_missing_field_a_broken_line_and_nothing_are_named(bench, content, problems):
     answers = bench.parent / "answers.jsonl"
     answers.write_text(content, encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
@@ -204,7 +204,7 @@ def test_a_missing_field_a_broken_line_and_nothing_are_named(bench: Path, conten
     assert all(part in found for part, found in zip(problems, caught.value.problems, strict=True))
 
 
-def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_what_was_not_read(bench, capsys):
     scored(bench, answers_of("m", note=SECRET))
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
@@ -226,9 +226,7 @@ def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixt
         ("bench/scores", [], "lies in the benchmark"),
     ],
 )
-def test_out_replaces_nothing_that_is_read(
-    bench: Path, monkeypatch: pytest.MonkeyPatch, place: str, options: list[str], said: str
-) -> None:
+def test_out_replaces_nothing_that_is_read(bench, monkeypatch, place, options, said):
     monkeypatch.chdir(bench.parent)
     answers = write_rows(bench.parent / "answers.jsonl", *answers_of("m", "x"))
     before = answers.read_bytes()
@@ -238,7 +236,7 @@ def test_out_replaces_nothing_that_is_read(
     assert not (bench.parent / "corpus" / "notes").exists()
 
 
-def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench: Path) -> None:
+def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench):
     asked = QUESTIONS[0]
     assert (asked.text("addressed"), replace(asked, address="").text("addressed")) == (
         "At the visit of May: What was found by biopsy?",

@@ -17,7 +17,7 @@ def enter(tmp_path: Path, name: str, *ids: str, register: str = "register"):
     return enter_request(tmp_path / name, ids, tmp_path / register, trigger="gdpr-17", today=TODAY)[:2]
 
 
-def test_each_request_has_a_number_and_names_all_others(tmp_path: Path) -> None:
+def test_each_request_has_a_number_and_names_all_others(tmp_path):
     assert enter(tmp_path, "one", "P1", "P2") == (1, [])
     assert enter(tmp_path, "two", "P3", "P1") == (2, ["P2"])
     # Ids may hold what a CSV is made of.
@@ -34,7 +34,7 @@ def test_each_request_has_a_number_and_names_all_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [REGISTER_FILE, REQUEST_FILE])
-def test_a_request_that_was_stopped_while_it_was_entered_is_never_lost(tmp_path: Path, monkeypatch, file: str) -> None:
+def test_a_request_that_was_stopped_while_it_was_entered_is_never_lost(tmp_path, monkeypatch, file):
     whole = door.write_atomically
 
     def stop(path: Path, content: str) -> None:
@@ -51,7 +51,7 @@ def test_a_request_that_was_stopped_while_it_was_entered_is_never_lost(tmp_path:
     assert enter(tmp_path, "three", "P3")[1] == (["P1", "P2"] if file == REQUEST_FILE else ["P2", "P1"])
 
 
-def test_a_folder_is_of_one_request_of_one_register(tmp_path: Path) -> None:
+def test_a_folder_is_of_one_request_of_one_register(tmp_path):
     enter(tmp_path, "one", "P1")
     with pytest.raises(UsageError, match="other patients"):
         enter(tmp_path, "one", "P1", "P2")
@@ -81,7 +81,7 @@ HEAD = "request,key,patient_id,trigger,entered\n"
         f"{HEAD}1,k,P1,,2026-05-04\n3,l,P2,,2026-05-04\n",
     ],
 )
-def test_a_damaged_register_is_not_written_over(tmp_path: Path, text: str) -> None:
+def test_a_damaged_register_is_not_written_over(tmp_path, text):
     (tmp_path / "register" / "evidence").mkdir(parents=True)
     path = tmp_path / "register" / REGISTER_FILE
     path.write_text(text)
@@ -90,7 +90,7 @@ def test_a_damaged_register_is_not_written_over(tmp_path: Path, text: str) -> No
     assert path.read_text() == text
 
 
-def test_a_link_to_nowhere_is_no_empty_register(tmp_path: Path) -> None:
+def test_a_link_to_nowhere_is_no_empty_register(tmp_path):
     (tmp_path / "register" / "evidence").mkdir(parents=True)
     (tmp_path / "register" / REGISTER_FILE).symlink_to(tmp_path / "gone.csv")
     with pytest.raises(BadInputError, match="is damaged"):

@@ -33,13 +33,11 @@ def eight_billion() -> ModelFiles:
     """Eight billion weights of half precision; 128 KiB of cache a token in float32."""
     return ModelFiles(
         directory=Path("eight"),
-        config=Path("eight/config.json"),
         safetensors=(),
         tokenizer=(),
         digest="",
         context_length=8192,
         vocab_size=100,
-        weight_bytes=16_000_000_000,
         tensors=(TensorHeader("BF16", 16_000_000_000),),
         quantization=None,
         stop_token_ids=frozenset(),

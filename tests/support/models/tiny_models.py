@@ -167,17 +167,22 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def save_kind(directory: Path, kind: str, **given: Any) -> Any:
-    """Save a model of one of `KINDS`, or of what is given, with seeded random weights, and a tokenizer; return it."""
+def make_kind(kind: str, **given: Any) -> Any:
+    """Return a model of one of `KINDS`, or of what is given, with seeded random weights."""
     import torch
     from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
-    save_byte_level_tokenizer(directory)
     renamed, own = CONFIG_MAPPING[kind].attribute_map, given or KINDS[kind]
     sizes = {name: value for name, value in _SIZES.items() if renamed.get(name, name) not in own}
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**sizes | own)).eval()
+        return AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**sizes | own)).eval()
+
+
+def save_kind(directory: Path, kind: str, **given: Any) -> Any:
+    """Save such a model, and a tokenizer; return it."""
+    save_byte_level_tokenizer(directory)
+    model = make_kind(kind, **given)
     model.save_pretrained(directory)
     return model
 

@@ -1,14 +1,11 @@
 """Decoding and scoring by a served model that speaks the OpenAI protocol: completions, chat completions for a chat.
 
-No answer of the server is quoted. It gives no token ids, so outputs carry text, before any repetition guard. The server
-renders a chat by its own template. It fills in what is not said from defaults of its own, so that decoding is said in
-full. Before the first request of a kind the server is asked about neutral texts, to learn what it takes of that,
-whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if it leaked less
-ends the audit with its cause: a context shorter than the audit was told (long prompts are refused, or cut in silence,
-or answers end early), an answer of another model, text that is withheld, a temperature that is refused.
-
-Texts are scored by completions that echo the prompt with its log-probabilities, as vLLM's server does and many others
-do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
+No answer of the server is quoted. It gives no token ids, so outputs carry text, before any repetition guard. It renders
+a chat by its own template, and has defaults of its own, so that decoding is said in full. Neutral texts tell first what
+it takes of that, whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if
+it leaked less ends the audit with its cause: a context shorter than was said, an answer of another model, text that is
+withheld, a temperature that is refused. Texts are scored by completions that echo the prompt, as token ids, with its
+log-probabilities; the server must name the tokens that it scored by their ids.
 """
 
 import math
@@ -203,10 +200,7 @@ _Output = TypeVar("_Output", GenerationOutput, TokenScores)
 
 
 class OpenAIEngine:
-    """A served model, which enforces the context length; nothing is sent before something is asked.
-
-    Raises `UnsafeError` for a host neither loopback nor approved.
-    """
+    """A served model, to which nothing is sent before something is asked; `UnsafeError` for a host not approved."""
 
     name = "openai"
 
@@ -239,9 +233,8 @@ class OpenAIEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
-        Failed requests are raised as one error after the rest: `IncompleteError` where all may pass, else
-        `BadInputError`. What would befall every request (a refused key, another model, a redirect, a context shorter
-        than was said) raises `BadInputError` or `UnsafeError` at once.
+        Failed requests are raised as one error after the rest, `IncompleteError` where all may pass, else
+        `BadInputError`; what would befall every request (a refused key, a redirect), at once.
         """
         kinds: dict[_Kind, list[GenerationRequest]] = {}
         for request in requests:
@@ -251,10 +244,7 @@ class OpenAIEngine:
         yield from self._ask_all(requests, self._complete, "generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
-
-        Raises `NoScoresError` where the server gives none; it is asked without any patient's text first.
-        """
+        """Yield the scores, without mean and deviation; `NoScoresError` before any patient's text is sent."""
         protocol.require_scorable(requests, longest=self.longest_scored)
         if requests:
             longest = max(len(request.token_ids) for request in requests)
@@ -416,11 +406,7 @@ class OpenAIEngine:
         return read
 
     async def _find_scoring(self, longest: int) -> int:
-        """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.
-
-        Some servers score a prompt only where something is added to it. Raises, too, where it refuses neutral ids as
-        many as the `longest` text has.
-        """
+        """Return the new tokens, 0 or 1, with which a prompt is scored; `NoScoresError` where it is with neither."""
         why = ""
         for new_tokens in (0, 1):
             answer = await self._ask_for_scores(_NEUTRAL_IDS, new_tokens)

@@ -126,10 +126,7 @@ def _measure(logits: "Tensor", tokens: "Tensor") -> "Tensor":
 
 
 class TransformersEngine:
-    """A causal language model of transformers, float32 on a CPU, the checkpoint's own dtype on a GPU.
-
-    Raises `BadInputError` where transformers cannot load it.
-    """
+    """A causal model in float32 on a CPU, else in its own dtype; `BadInputError` where transformers cannot load it."""
 
     name = "transformers"
 

@@ -4,7 +4,6 @@ The one module that imports vllm. Requests are added at once and stepped togethe
 that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
 """
 
-import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from clinaudit.audit.runtime.model.engines import protocol
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import NOT_BY_TRANSFORMERS, ModelFiles
+from clinaudit.audit.runtime.model.model_directory import read_json
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
@@ -40,10 +40,7 @@ _MOST_BARRED = 128
 
 
 class VllmEngine:
-    """A model loaded into vLLM; one at a time in a process.
-
-    Raises `BadInputError` where vLLM cannot load it, `UsageError` where vLLM itself does not work.
-    """
+    """A model in vLLM, one a process; `BadInputError` where it cannot be loaded, `UsageError` where vLLM is broken."""
 
     name = "vllm"
 
@@ -281,7 +278,7 @@ def _register_class(model: ModelFiles) -> None:
     # the first token: it keeps what it saw in a cache, but each run has a cache of its own. So the class is given.
     from vllm import ModelRegistry
 
-    for architecture in json.loads(model.config.read_text(encoding="utf-8")).get("architectures") or ():
+    for architecture in read_json(model.directory / "config.json").get("architectures") or ():
         known = ModelRegistry.models.get(architecture)
         if known is not None:
             # What it cannot import, it says in its own words.

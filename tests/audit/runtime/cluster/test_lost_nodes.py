@@ -47,9 +47,7 @@ def write_generations(corpus: Path, path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.simulation
-def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(
-    secrets, tiny_demo, tmp_path, monkeypatch
-) -> None:
+def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(secrets, tiny_demo, tmp_path, monkeypatch):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("Ray is not installed")
     for (module, name), size in _SMALL.items():

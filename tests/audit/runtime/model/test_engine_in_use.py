@@ -47,15 +47,8 @@ class CountingRunner(Elsewhere):
 def model(tmp_path):
     save_llama(tmp_path / "base")
     save_adapter(tmp_path / "base", tmp_path / "adapter", r=4, target_modules=["q_proj", "v_proj"])
-    return find_model(
-        str(tmp_path / "adapter"),
-        engine="transformers",
-        tokenizer=None,
-        context_length=None,
-        approved_hosts=(),
-        base_model=tmp_path / "base",
-        options=EngineOptions(max_batch=16),
-    )
+    options = EngineOptions(max_batch=16)
+    return find_model(str(tmp_path / "adapter"), engine="transformers", base_model=tmp_path / "base", options=options)
 
 
 @pytest.fixture

@@ -139,3 +139,14 @@ def test_a_kind_that_transformers_does_not_know(room, tmp_path):
     with pytest.raises(BadInputError, match="transformers cannot load the model") as caught:
         require_own_weights(inspect_model(unknown))
     assert "--engine" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_model_whose_weights_are_no_numbers_is_not_audited(room, tmp_path, value):
+    # What it writes is the same for everybody, and would pass as a model that gives nothing away.
+    def break_one(weights):
+        weights["model.norm.weight"][0] = value
+
+    broken = changed(room / "llama", tmp_path / "model", break_one)
+    with pytest.raises(BadInputError, match=r"no finite numbers \(model\.norm\.weight\)"):
+        load_pretrained(inspect_model(broken), dtype=torch.float32)

@@ -11,6 +11,15 @@ from support.models import tiny_models
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """So small an operation takes longer on two."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="session")
 def model(tmp_path_factory):
     return tiny_models.make_model(tmp_path_factory.mktemp("engines") / "model")

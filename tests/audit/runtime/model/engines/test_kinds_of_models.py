@@ -14,14 +14,6 @@ from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.errors import BadInputError
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.mark.parametrize("kind", ["bloom", "mpt", "gpt_neox", "opt", "gemma3_text", "mistral", "llama", "bert"])
 def test_kinds_that_are_decoded_in_batches_as_alone(kind, tmp_path):
     assert check_as_alone(kind, tmp_path) == {len(prompts())}

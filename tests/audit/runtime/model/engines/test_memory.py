@@ -1,5 +1,6 @@
 """Whether a model fits, by hand-computed bytes and a memory that the test makes up; quantized weights; options."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,13 +29,11 @@ def nine_billion():
     """Nine billion weights of half precision; 128 KiB of cache a token in float32."""
     return ModelFiles(
         directory=Path("nine"),
-        config=Path("nine/config.json"),
         safetensors=(),
         tokenizer=(),
         digest="",
         context_length=32768,
         vocab_size=100,
-        weight_bytes=18_000_000_000,
         tensors=(TensorHeader("BF16", 17_000_000_000), TensorHeader("BF16", 1_000_000_000)),
         quantization=None,
         stop_token_ids=frozenset(),
@@ -54,30 +53,25 @@ def free(monkeypatch):
     return have
 
 
-def test_a_model_that_does_not_fit_is_refused_with_numbers(nine_billion, free):
-    free(24)
-    with pytest.raises(BadInputError) as caught:
-        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
-    # 36e9 bytes of weights and two requests of 2,048 x 128 KiB, and a tenth more.
-    assert "needs about 37.4 GiB (33.5 of weights as float32, 0.5 of cache for 2 prompts" in caught.value.message
-    assert "and 24.0 GiB are free" in caught.value.message
-    free(37.5)
-    require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+@pytest.mark.parametrize(
+    ("gib", "engine", "max_batch", "said"),
+    [
+        # 36e9 bytes of weights and two requests of 2,048 x 128 KiB, and a tenth more.
+        (24, "vllm", None, r"37\.4 GiB \(33\.5 of weights as float32, 0\.5 of cache for 2 prompts.* and 24\.0 GiB are"),
+        (37.5, "vllm", None, None),
+        (40, "transformers", None, r"16\.0 of cache for 64 prompts .*; --max-batch 11 would fit"),
+        (40, "transformers", 11, None),
+        (40, "transformers", 12, "does not fit"),
+        (30, "transformers", 1, "a machine with more memory"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_with_numbers(nine_billion, free, gib, engine, max_batch, said):
+    free(gib)
+    with pytest.raises(BadInputError, match=said) if said else nullcontext():
+        require_loadable(nine_billion, engine, context_length=2048, options=EngineOptions(max_batch))
 
 
-def test_the_advice_is_a_batch_that_fits(nine_billion, free):
-    free(40)
-    with pytest.raises(BadInputError, match=r"16\.0 of cache for 64 prompts .*; --max-batch 11 would fit"):
-        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions())
-    require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=11))
-    with pytest.raises(BadInputError, match="does not fit"):
-        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=12))
-    free(30)
-    with pytest.raises(BadInputError, match="a machine with more memory"):
-        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=1))
-
-
-def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion, monkeypatch):
     monkeypatch.setattr(memory, "count_gpus", lambda: 1)
     monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(16 * GIB, "memory on 1 GPU"))
     with pytest.raises(BadInputError) as caught:
@@ -87,7 +81,7 @@ def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, mo
     assert "--tensor-parallel" in caught.value.message
 
 
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_containers_limit_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     for name, text in (
         ("memory.max", "1000"),
@@ -133,18 +127,11 @@ def test_options_that_do_not_go_together(given, engine, is_cluster, gpus, match,
 
 def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path):
     save_llama(tmp_path / "model")
-    where = {"tokenizer": None, "context_length": None, "approved_hosts": ()}
+    model = tmp_path / "model"
     with pytest.raises(UsageError, match="this one holds none"):
-        find_model(str(tmp_path / "model"), engine="transformers", base_model=tmp_path / "model", **where)
+        find_model(str(model), base_model=model)
     with pytest.raises(UsageError, match="--base-model"):
-        find_model(
-            "openai:http://127.0.0.1:1#m",
-            engine="auto",
-            tokenizer=tmp_path / "model",
-            context_length=9,
-            approved_hosts=(),
-            base_model=tmp_path / "model",
-        )
+        find_model("openai:http://127.0.0.1:1#m", tokenizer=model, context_length=9, base_model=model)
 
 
 @pytest.mark.parametrize(
@@ -153,4 +140,5 @@ def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path):
 )
 def test_threads_are_those_asked_for_and_one_for_a_small_model(monkeypatch, option, environment, size, threads):
     monkeypatch.setattr(audited_model, "_ASKED", environment)
-    assert choose_threads(SimpleNamespace(weight_bytes=size), EngineOptions(threads=option)) == threads
+    model = SimpleNamespace(tensors=[TensorHeader("BF16", size)])
+    assert choose_threads(model, EngineOptions(threads=option)) == threads

@@ -10,8 +10,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +43,7 @@ BOTH = [(family, engine) for family in FAMILIES for engine in ("transformers", "
 
 
 @pytest.fixture(scope="module")
-def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def directories(tmp_path_factory):
     room = tmp_path_factory.mktemp("families")
     for family, settings in FAMILIES.items():
         save_kind(room / family, family, **settings)
@@ -53,7 +51,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def said(directories: dict[str, Path]) -> dict[tuple[str, str], dict[str, Any]]:
+def said(directories):
     """What each engine says of each family."""
     asked = [*directories.items(), (AGAIN, directories["olmo2"])]
     done = subprocess.run(
@@ -71,8 +69,8 @@ def said(directories: dict[str, Path]) -> dict[tuple[str, str], dict[str, Any]]:
 
 @pytest.mark.parametrize(("family", "engine"), BOTH)
 def test_a_family_is_read_as_by_one_plain_pass_for_each_text_or_refused_with_a_reason(
-    directories, said, family: str, engine: str
-) -> None:
+    directories, said, family, engine
+):
     answer = said[family, engine]
     if "refused" in answer:
         assert answer["status"] == 3
@@ -90,6 +88,6 @@ def test_a_family_is_read_as_by_one_plain_pass_for_each_text_or_refused_with_a_r
         assert max(np.abs(by_definition[text.key][0] - scores[text.key]).max() for text in texts) < CLOSE
 
 
-def test_a_second_model_of_a_family_is_read_as_the_first(said) -> None:
+def test_a_second_model_of_a_family_is_read_as_the_first(said):
     assert said[AGAIN, "vllm"] == said["olmo2", "vllm"]
     assert "refused" not in said[AGAIN, "vllm"]

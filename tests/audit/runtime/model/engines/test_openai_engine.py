@@ -26,9 +26,7 @@ CHAT = dataclasses.replace(PROMPT, messages=(("user", SECRET),))
 
 @pytest.fixture
 def engine(server):
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=2), context_length=1000)
-    yield engine
-    engine.close()
+    return OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=2), context_length=1000)
 
 
 def of_context(words, *, cuts=False, finish="stop"):
@@ -91,9 +89,7 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
 
 
 def test_identity_names_the_address_and_never_the_key(server):
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="hunter2"), context_length=100)
-    identity = engine.identity()
-    engine.close()
+    identity = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="hunter2"), context_length=100).identity()
     assert (identity["engine"], identity["base_url"], identity["model"]) == ("openai", server.url, "tiny")
     assert "hunter2" not in json.dumps(identity)
 
@@ -124,12 +120,11 @@ def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
 )
 def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server, engine, context, finish, expected):
     server.always = of_context(context, cuts=True, finish=finish)
-    request = words("a", 48)
     if expected is None:
-        assert [output.finish_reason for output in engine.generate([request])] == [finish]
+        assert [output.finish_reason for output in engine.generate([words("a", 48)])] == [finish]
         return
     with pytest.raises(BadInputError, match=expected):
-        list(engine.generate([request]))
+        list(engine.generate([words("a", 48)]))
 
 
 def test_messages_are_sent_and_not_the_rendered_prompt(server, engine):

@@ -60,9 +60,7 @@ def _scores(server):
 
 @pytest.fixture
 def engine(server):
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=1), context_length=100)
-    yield engine
-    engine.close()
+    return OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=1), context_length=100)
 
 
 def expected(request):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support.models.score_twin import TOLERANCE, by_key, largest_difference, scores_by_definition, texts_to_score
-from support.models.tiny_models import ENGINE_CONTEXT
+from support.models.tiny_models import ENGINE_CONTEXT, make_kind
 from support.runs.tiny_demo import STORED
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
@@ -18,49 +18,18 @@ from clinaudit.audit.runtime.model.engines.transformers_engine import score_text
 from clinaudit.errors import BadInputError
 
 VOCABULARY, CONTEXT = 300, 128
-_SIZES: dict[str, Any] = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-_LLAMA = {
-    **_SIZES,
-    "intermediate_size": 64,
-    "num_key_value_heads": 1,
-    "max_position_embeddings": CONTEXT,
-    "initializer_range": 0.2,
-    "bos_token_id": None,
-    "eos_token_id": 0,
-    "pad_token_id": 0,
-}
-#: By the name of their classes in transformers, with what each does beside Llama.
-ARCHITECTURES = {
-    "OPT": {**_SIZES, "ffn_dim": 64, "max_position_embeddings": CONTEXT, "word_embed_proj_dim": 16, "init_std": 0.2},
+#: By kind, what each does beside Llama.
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "opt": {"ffn_dim": 64, "word_embed_proj_dim": 16, "init_std": 0.2},
     # Logits are capped, and every other layer sees the last 16 tokens alone.
-    "Gemma2": {
-        **_LLAMA,
-        "head_dim": 16,
-        "sliding_window": 16,
-        "final_logit_softcapping": 4.0,
-        "query_pre_attn_scalar": 16,
-    },
+    "gemma2": {"sliding_window": 16, "final_logit_softcapping": 4.0, "query_pre_attn_scalar": 16},
     # Logits are divided.
-    "Granite": {**_LLAMA, "logits_scaling": 3.0},
+    "granite": {"logits_scaling": 3.0},
     # A recurrent layer beside one of attention, which begins anew where it is given more than a token.
-    "Jamba": {
-        **_LLAMA,
-        "mamba_d_state": 8,
-        "mamba_dt_rank": 4,
-        "num_experts": 2,
-        "attn_layer_period": 2,
-        "attn_layer_offset": 1,
+    "jamba": {
+        "mamba_d_state": 8, "mamba_dt_rank": 4, "num_experts": 2, "attn_layer_period": 2, "attn_layer_offset": 1,
     },
-}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """So small an operation takes longer on two."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -70,14 +39,8 @@ def _short_steps(monkeypatch):
     monkeypatch.setattr(transformers_engine, "_ROW_TOKENS", 16)
 
 
-def network_of(name):
-    import transformers
-
-    make_config: Any = getattr(transformers, f"{name}Config")
-    make_model: Any = getattr(transformers, f"{name}ForCausalLM")
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return make_model(make_config(**ARCHITECTURES[name])).eval()
+def network_of(kind):
+    return make_kind(kind, **ARCHITECTURES[kind])
 
 
 def trained_and_its_base():
@@ -105,7 +68,7 @@ def differences_in_two_orders_and_sizes(network, requests):
 def test_any_architecture_by_its_own_head(name):
     network = network_of(name)
     assert max(differences_in_two_orders_and_sizes(network, texts_to_score(VOCABULARY, CONTEXT))) < TOLERANCE
-    assert transformers_engine._reads_in_steps(network) == (name != "Jamba")
+    assert transformers_engine._reads_in_steps(network) == (name != "jamba")
 
 
 def test_a_trained_model_and_its_base():
@@ -120,7 +83,7 @@ def test_a_trained_model_and_its_base():
 @pytest.mark.usefixtures("_short_steps")
 def test_half_precision_is_scored_in_float32():
     """float16 holds three digits of a log-probability; from its own logits, ours have seven."""
-    network = network_of("OPT").half()
+    network = network_of("opt").half()
     requests = texts_to_score(VOCABULARY, CONTEXT)
     wide = by_key(list(score_texts(network.float(), requests, batch_size=64)))
     network.half()
@@ -147,7 +110,7 @@ def test_mean_and_deviation_by_hand():
 @pytest.mark.usefixtures("_short_steps")
 def test_logits_of_a_few_tokens_are_in_memory_at_once():
     """Each token goes through the model once, and no step makes more logits than it should."""
-    network = network_of("OPT")
+    network = network_of("opt")
     requests = texts_to_score(VOCABULARY, CONTEXT)
     (whole,) = [request for request in requests if request.key == "full"]
     (late,) = [request for request in requests if request.key == "last alone"]
@@ -202,7 +165,7 @@ def test_what_cannot_be_scored_is_refused(tokens, first, score):
 
 
 def test_a_model_that_gives_no_numbers_is_refused():
-    network = network_of("OPT")
+    network = network_of("opt")
     with torch.no_grad():
         network.get_output_embeddings().weight[7, 0] = torch.nan
     with pytest.raises(BadInputError, match="no numbers"):
