@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.full_report import full_report
+from support.full_report import REPORTS
 from support.pii.filled_bench import bare_bench, filled_bench
 from support.pii.marked_samples import planted_samples
 from support.runs.compared_pair import plant
@@ -24,22 +24,10 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
-from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.pages.benchmarks import render_pii_bench, render_unlearning
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.report import render_annex, render_report
-from clinaudit.reports.schema.run_results import RunReport, RunResults
 
-FORMS = ("text", "chat")
-REPORTS = {
-    "full": lambda: full_report(forms=FORMS),
-    "pass": lambda: full_report("pass"),
-    "undecided": lambda: full_report("inconclusive", seed=1),
-    "train-only": lambda: full_report(nontrain=0),
-    "empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}),
-    "exact": lambda: full_report(forms=FORMS, is_exact=True),
-    "exact-empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}, is_exact=True),
-}
 WITH_ANNEX = ("full", "train-only", "empty")
 #: The small audit's pages by their places in the run.
 OF_RUN = {
