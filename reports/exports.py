@@ -1,4 +1,4 @@
-"""What programs and docs read: the table of estimates as CSV, a verdict as JSON and JUnit XML, and docs/metrics.md.
+"""What programs and docs read: the table of estimates as CSV, a verdict as JSON and JUnit XML, the docs' metrics.
 
 Owns the one way in which a table is written, so that equal tables give equal bytes: `results.csv` and
 `evidence/results.csv` (docs/results.md, "results.csv"). No text holds a time or a machine's name.
@@ -62,33 +62,9 @@ def read_csv(text: str) -> pl.DataFrame:
     return frame
 
 
-_HEAD: Final = """\
-# Metrics
-
-Every figure of an audit is a row of one table, `results.csv` ([results](results.md)), and `metric` names what it is.
-This page is written from the registry, `reports/estimates/metrics.toml`, by `scripts/write-metrics`.
-
-| unit | a row holds |
-| --- | --- |
-| share | patients (or tasks) with it, of how many: `count_low` of `of_low`; their share with a 95% interval |
-| mean | the mean over patients, with a 95% interval; how many patients have more than none, of how many |
-| text | a figure of text (a composition, a length): a value alone; `behind` says how many patients it rests on |
-| auroc | a value with a 95% interval |
-| rate | a rate that is computed of counts: a value alone |
-| smd | a standardized difference of means: a value alone |
-| count | a number of patients that came out of the measurement |
-| design | a number that was chosen: a size of an arm or a cohort |
-| quality | a rate of the tool itself, on labelled or planted text |
-
-After the unit stand, where there are any: *limit*, if a policy may limit the metric ([policy](policy.md)); *chance*,
-which a rule takes off: the figure of patients never seen (of the control model where nobody was held out), or the
-figure with the splits exchanged; *paper*, its places in the paper.
-"""
-
-
-def metrics_page() -> str:
-    """Return docs/metrics.md from the registry alone, a list a section."""
-    parts = [_HEAD]
+def metrics_list() -> str:
+    """Return what docs/metrics.md lists, from the registry alone: a heading and a list a section."""
+    parts = []
     for section, metrics in groupby(METRICS.values(), lambda metric: metric.section):
         parts += [f"\n## {section}\n\n", *map(_item, metrics)]
     return "".join(parts)

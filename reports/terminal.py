@@ -34,10 +34,9 @@ from clinaudit.reports.wording.rule_rows import KINDS, STATUS_ORDER
 WIDTH = 100
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]], *, width: int = WIDTH) -> str:
     """Return rows of text in columns, the first row underlined as headings."""
-    # What is too wide is cut in the first column: numbers are never cut.
-    lines = align_rows(rows, cut=(0,))
+    lines = align_rows(rows, width=width)
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
@@ -47,22 +46,14 @@ def table_text(table: Table) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def align_rows(rows: Sequence[Sequence[str]], *, cut: Sequence[int]) -> list[str]:
-    """Return a line a row, in columns; where they are wider than `WIDTH`, the widest of the columns `cut` is cut."""
+def align_rows(rows: Sequence[Sequence[str]], *, width: int = WIDTH) -> list[str]:
+    """Return a line a row, in columns; where they are wider than `width`, the first is cut: numbers never are."""
     cells = [[harmless_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
-        widest = max(cut, key=lambda column: widths[column])
-        if widths[widest] <= 1:
-            break
-        widths[widest] -= 1
-    return [
-        "  ".join(
-            (cell if len(cell) <= width else f"{cell[: width - 1]}…").ljust(width)
-            for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
+    room = max(1, width - sum(widths[1:]) - 2 * (len(widths) - 1))
+    widths[0] = min(widths[0], room)
+    shown = [[first if len(first) <= room else f"{first[: room - 1]}…", *others] for first, *others in cells]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]
 
 
 def wrap(text: str, *, indent: str, most_lines: int | None = None) -> str:
@@ -182,7 +173,7 @@ def _grid(grid: Grid) -> list[str]:
             continue
         first, *more = textwrap.wrap(row.title, _ASKERS_WIDTH)
         rows += [[first, *cells], *([name, *[""] * len(cells)] for name in more)]
-    return [*align_rows(rows, cut=(0,)), *whole] if len(rows) > 1 else whole
+    return [*align_rows(rows), *whole] if len(rows) > 1 else whole
 
 
 def _paint(lines: Sequence[str], *, colour: bool) -> list[str]:
@@ -243,17 +234,14 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
-    lines = [
-        f"Named patients: {words.sign} {words.word.upper()}",
-        wrap(f"  Named: {forgetting.named}{stood_out}.", indent="    "),
-        f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
-        *(
-            [wrap(f"  Weighed beside the two audits: {join_words(forgetting.beside)}.", indent="    ")]
-            * bool(forgetting.beside)
-        ),
-        *(wrap(f"  {reason}", indent="    ") for reason in forgetting.reasons),
+    said = [
+        f"Named: {forgetting.named}{stood_out}.",
+        f"Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
     ]
-    return "\n".join(lines)
+    if forgetting.beside:
+        said.append(f"Weighed beside the two audits: {join_words(forgetting.beside)}.")
+    lines = (wrap(f"  {sentence}", indent="    ") for sentence in [*said, *forgetting.reasons])
+    return "\n".join([f"Named patients: {words.sign} {words.word.upper()}", *lines])
 
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
@@ -308,11 +296,9 @@ def bench_text(bench: PiiBench) -> str:
 
 
 def _text(table: Table) -> str:
-    """Return some columns of a table; no name is cut: those of a model's strategies differ in their ends alone."""
-    rows = [list(_SCORES.values()), *([harmless_text(row[place]) for place in _SCORES] for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([table.caption, lines[0], "-" * sum(widths, 2 * len(widths) - 2), *lines[1:]])
+    rows = [list(_SCORES.values()), *([row[place] for place in _SCORES] for row in table.rows)]
+    # No name is cut: those of a model's strategies differ in their ends alone.
+    return f"{table.caption}\n{align_columns(rows, width=10 * WIDTH)}"
 
 
 _MARK: Final = (

@@ -3,8 +3,8 @@
 Owns its columns, how a row is found, and the registry: every metric, said once, in `metrics.toml`. A row is one figure
 at one place; a difference is a row of its own. Exact rows have equal ends of their counts; published rows may have none
 (`publication`). A new metric is one entry in the registry and one formula, a function from evidence tables to rows, in
-the room of its measure (CONTRIBUTING, "Add a metric"). Column heads, tables, CSV, terminal, docs, and which metrics a
-policy may limit follow.
+the room of its measure (CONTRIBUTING, "Add a metric"). Column heads, tables, CSV, terminal, docs, and what a
+policy may limit and asks follow.
 """
 
 import tomllib
@@ -145,6 +145,8 @@ class Estimates:
 Unit = Literal["share", "mean", "text", "auroc", "rate", "smd", "count", "design", "quality"]
 #: What is taken off as chance: the figure of patients never seen, that with the splits exchanged, or none.
 Chance = Literal["never seen", "exchanged", ""]
+#: What is given away: the patient's own text, others' text, ...
+RuleKind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +159,24 @@ class Metric:
     sentence: str
     paper: str = ""
     chance: Chance = ""
-    #: A policy may limit it.
-    may_be_limited: bool = False
+    #: What a rule of a policy asks, and of what kind it is; without a question no policy may limit the metric.
+    question: str = ""
+    kind: RuleKind = "own"
+    #: The first screen's words about a failure of one's own text.
+    told: str = "{title}: {figure}"
+    #: Of others' data: the metrics that hold the same in pools of equal size, and with the splits exchanged.
+    pools: tuple[str, ...] = ()
     #: The metric whose patients these are some of, so that the difference of both is a count, too.
     part_of: str = ""
     #: Heads its tables; the file says it at the first metric of a section.
     section: str = ""
     #: Shown as a number with a unit of its own (a length, years), not as percent.
     is_number: bool = False
+
+    @property
+    def may_be_limited(self) -> bool:
+        """Whether a policy may limit it."""
+        return bool(self.question)
 
     @property
     def is_percent(self) -> bool:
@@ -177,7 +189,7 @@ def _read() -> Iterator[Metric]:
     said = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
     for name, keys in said.items():
         section = keys.get("section", section)
-        yield Metric(name, **{**keys, "section": section})
+        yield Metric(name, **{**keys, "section": section, "pools": tuple(keys.get("pools", ()))})
 
 
 METRICS: Final[dict[str, Metric]] = {metric.id: metric for metric in _read()}

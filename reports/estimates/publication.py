@@ -77,8 +77,6 @@ REST: Final = "rest"
 _OVER_TIERS: Final = "category"
 #: Figures of patients whose prompt is their note's opening.
 _OF_OPENINGS: Final = ("queries_needed", "queries_window")
-#: Columns of a place that say whom a figure is of.
-_OF_WHOM: Final = ("form", "tier", "arm", "diagnosis")
 
 
 def publish(exact: pl.DataFrame) -> pl.DataFrame:
@@ -151,7 +149,7 @@ class _Publication:
             return self._mean_over_diagnoses(row)
         if "-" in row.arm:
             return self._difference(row)
-        if row.metric in ("candidates", "unmatched", "prevalence") or row.metric == "excluded":
+        if row.metric in ("candidates", "unmatched", "prevalence", "excluded"):
             return self._candidates(row)
         if row.metric in _OF_VERDICTS:
             return self._of_verdicts(row)
@@ -160,12 +158,9 @@ class _Publication:
         if unit in ("share", "mean", "count"):
             return self._counted(row)
         if unit == "smd":
-            flag = f"{'above' if abs(row.value or 0) > UNBALANCED else 'at most'} {UNBALANCED}"
-            return (
-                _none(row, flag)
-                if is_small(row.behind)
-                else row._replace(value=round(row.value or 0, 1) + 0.0, behind=None)
-            )
+            if is_small(row.behind):
+                return _none(row, f"{'above' if abs(row.value) > UNBALANCED else 'at most'} {UNBALANCED}")
+            return row._replace(value=round(row.value, 1) + 0.0, behind=None)
         if unit == "text":
             return _none(row, FEW) if is_small(row.behind) else _two_digits(row)
         return self._design(row)
@@ -430,18 +425,19 @@ class _Publication:
 
     # Figures made of several counts.
 
-    def _sides(self, row: Row, arm: str) -> list[Parts | None]:
-        return [self.verdicts.get((row.form, row.tier, arm, row.diagnosis, side)) for side in _SIDES]
+    def _sides(self, row: Row, arm: str, sides: Sequence[str] = _SIDES) -> list[Parts | None]:
+        return [self.verdicts.get((row.form, row.tier, arm, row.diagnosis, side)) for side in sides]
+
+    def _cells(self, row: Row, arm: str) -> list[Row]:
+        return self.exact.rows("verdicts", form=row.form, tier=row.tier, arm=arm, diagnosis=row.diagnosis)
 
     def _of_verdicts(self, row: Row) -> Row:
         counted, of_which, sides = _OF_VERDICTS[row.metric]
-        parts = [self.verdicts.get((row.form, row.tier, row.arm, row.diagnosis, side)) for side in sides]
-        known = [side for side in parts if side is not None]
+        known = [side for side in self._sides(row, row.arm, sides) if side is not None]
         if len(known) == len(sides):
             count, of = (_sum([side.bounds(cells) for side in known]) for cells in (counted, of_which))
             return self._bounded(row, count, of)
-        of_side = self.exact.rows("verdicts", **{key: row._asdict()[key] for key in _OF_WHOM})
-        sizes = {other.by: self.size(other) for other in of_side if other.by in sides}
+        sizes = {other.by: self.size(other) for other in self._cells(row, row.arm) if other.by in sides}
         if row.value is None or not sizes or min(size[0] for size in sizes.values()) <= MOST:
             return _none(row, FEW_LEFT_OUT)
         least = sum(size[0] for size in sizes.values())
@@ -456,7 +452,8 @@ class _Publication:
             sizes = [other.value or 0 for other in self.exact.rows("patients", tier="", diagnosis="")
                      if other.arm in ("train", "nontrain")]  # fmt: skip
             return self._outward(row, FINE if min(sizes, default=0) >= ENOUGH else COARSE)
-        sides = [side for arm in row.arm.split("-") for side in self._sides(row, arm)]
+        arms = row.arm.split("-")
+        sides = [side for arm in arms for side in self._sides(row, arm)]
         known = [side for side in sides if side is not None]
         is_exact = len(known) == len(sides) and all(side.are_exact for side in known)
         if METRICS[row.metric].unit == "rate" and row.metric != "detectable_difference":
@@ -465,14 +462,12 @@ class _Publication:
                 _is_exact(side.bounds(cells)) for side in needed for cells in (("positive",), _JUDGED)
             )
             return self._outward(row, FINE) if stand else _none(row, FEW)
-        cells = [other for arm in row.arm.split("-") for other in self.exact.rows(
-            "verdicts", form=row.form, tier=row.tier, arm=arm, diagnosis=row.diagnosis)]  # fmt: skip
+        cells = {arm: self._cells(row, arm) for arm in arms}
         if row.metric == "auroc":
-            mention = {arm: sum(other.count_low or 0 for other in cells if other.arm == arm and other.part in _MENTIONS)
-                       for arm in row.arm.split("-")}  # fmt: skip
-            if min(mention.values()) < ENOUGH:
+            mention = (sum(of.count_low or 0 for of in own if of.part in _MENTIONS) for own in cells.values())
+            if min(mention) < ENOUGH:
                 return _none(row, FEW_MENTION)
-        fewest = min((other.of_low or 0 for other in cells), default=0)
+        fewest = min((of.of_low or 0 for own in cells.values() for of in own), default=0)
         step = FINE if is_exact and fewest >= ENOUGH else COARSE if fewest >= FEW_IN_GROUP else _coarse(fewest)
         if row.metric == "detectable_difference":
             # Rounded up: what is smaller might not have been seen.

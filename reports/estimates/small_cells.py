@@ -6,7 +6,7 @@ all small tables. Knows no metric.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 #: Counts of patients from 1 to this are hidden.
@@ -130,16 +130,7 @@ def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
     first = cells.get(headline, 0)
     if first > MOST and whole - first > MOST:
         rest = pool({part: count for part, count in cells.items() if part != headline})
-        return Parts(
-            {
-                part: first if part == headline else rest.exact[part]
-                for part in cells
-                if part == headline or part in rest.exact
-            },
-            rest.pooled,
-            rest.total,
-            rest.known,
-        )
+        return replace(rest, exact={**rest.exact, headline: first})
     ascending = sorted((part for part in cells if cells[part] > MOST), key=lambda part: cells[part])
     pooled = [part for part in cells if 1 <= cells[part] <= MOST]
     total = sum(cells[part] for part in pooled)

@@ -6,8 +6,7 @@ and is read once.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from clinaudit.reports.wording.figures import HasInterval
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
@@ -21,8 +20,7 @@ Series = Literal["trained", "never", "plain"]
 SHARE_STEPS: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """The numbers at both ends of a track."""
 
     low: float = 0.0
@@ -37,8 +35,7 @@ class Scale:
 SHARES = Scale()
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One drawn part of a bar, in percent of its track; a line has no width."""
 
     kind: MarkKind
@@ -46,8 +43,7 @@ class Mark:
     width: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One number: its marks, and the number in words where it stands beside them."""
 
     series: Series
@@ -55,16 +51,14 @@ class Bar:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Bars below each other; `reading`: what they show, in words for a screen's reader where they bear no number."""
 
     bars: tuple[Bar, ...]
     reading: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BarRow:
+class BarRow(NamedTuple):
     """A row of a chart: its name, a cell a column, and what stands small below the name; without cells, a heading."""
 
     name: str
@@ -72,16 +66,14 @@ class BarRow:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Swatch:
+class Swatch(NamedTuple):
     """A sample of a mark in the key of a chart, by the classes of the style sheet, and its meaning."""
 
     classes: str
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class BarFigure:
+class BarFigure(NamedTuple):
     """A chart that is a table: a column of names, then cells of bars. Without rows the caption says why."""
 
     id: str
@@ -93,14 +85,6 @@ class BarFigure:
     #: What the marks mean, where that is not said by the columns.
     key: str = ""
     swatches: tuple[Swatch, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One drawing that is no table, as inline SVG, and its title."""
-
-    title: str
-    svg: str
 
 
 def row_ends(figure: HasInterval | None) -> tuple[float, float] | None:

@@ -1,18 +1,17 @@
 """The charts of the report: own and others' text by who asks, and diagnoses for one asker; and that of a comparison."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, row_bar, row_scale, tier_row
+from clinaudit.reports.figures.bars import SHARES, BarFigure, Cell, Series, Swatch, row_bar, row_scale, tier_row
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.run_results import Rule, RunReport, Verdict
+from clinaudit.reports.schema.run_results import Rule, RunReport
 from clinaudit.reports.wording.figures import counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
-from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS, order_forms
+from clinaudit.reports.wording.rule_rows import SHORT_ARMS, how_words, order_forms
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {
@@ -24,8 +23,9 @@ _TEXT: Final = {
 
 def text_figures(report: RunReport) -> list[BarFigure]:
     """Return how much of an answer is own text, as it is and edited, and others', by who asks: a chart a form."""
-    estimates = report.estimates
-    return [_text_figure(form, report) for form in order_forms(estimates.values_of("form", "attributable_fraction"))]
+    return [
+        _text_figure(form, report) for form in order_forms(report.estimates.values_of("form", "attributable_fraction"))
+    ]
 
 
 def _text_figure(form: str, report: RunReport) -> BarFigure:
@@ -35,17 +35,23 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
     heads: list[str] = []
     columns: list[list[Cell]] = []
     for metric, title in _TEXT.items():
-        limit = _limit(report.results.verdict, metric, form)
+        limit = next((rule.limit for rule in report.rules if (rule.metric, rule.form) == (metric, form)), None)
         shown = [[(arm, estimates.find(metric, form=form, tier=tier, arm=arm)) for arm in arms] for tier in tiers]
         scale = row_scale((row for of_tier in shown for _, row in of_tier), limit=limit)
         limited = "" if limit is None else f", limit {percent_text(limit)}"
         heads.append(f"{title} (scale to {percent_text(scale.high)}{limited})")
-        columns.append([_text_cell(of_tier, scale, limit) for of_tier in shown])
+        columns.append([])
+        for of_tier in shown:
+            bars = tuple(
+                row_bar(row, series=_SERIES[arm], text=row_text(row, interval=False), scale=scale, limit=limit)
+                for arm, row in of_tier
+                if row is not None
+            )
+            columns[-1].append(Cell(bars, "" if bars else NOT_MEASURED))
     by_control = "the control model, about patients trained on"
-    how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
     return BarFigure(
         f"text-{form}",
-        f"Share of an answer that is …{how}",
+        f"Share of an answer that is …{how_words(form)}",
         "",
         ("Who asks", *heads),
         tuple(tier_row(tier, cells, with_asker=True) for tier, *cells in zip(tiers, *columns, strict=True)),
@@ -58,43 +64,13 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
     )
 
 
-def _text_cell(rows: Sequence[tuple[str, Row | None]], scale: Scale, limit: float | None) -> Cell:
-    """Return a bar an arm of which there is a figure."""
-    bars = tuple(
-        row_bar(row, series=_SERIES[arm], text=row_text(row, interval=False), scale=scale, limit=limit)
-        for arm, row in rows
-        if row is not None
-    )
-    return Cell(bars, "" if bars else NOT_MEASURED)
-
-
-def _limit(verdict: Verdict | None, metric: str, form: str) -> float | None:
-    rules = verdict.rules if verdict else ()
-    return next((rule.limit for rule in rules if rule.metric == metric and rule.form == form), None)
-
-
-@dataclass(frozen=True, slots=True)
-class DiagnosisRow:
-    """One diagnosis asked by one asker: the verdict's sign, four bars, AUROCs, what goes beyond, the judge's errors."""
-
-    sign: str
-    status: str
-    title: str
-    #: With the diagnosis, without it; then the same of the arm that shows chance. None where there is no such arm.
-    bars: tuple[Bar | None, ...]
-    areas: str
-    beyond: str
-    judge: str
-
-
-@dataclass(frozen=True, slots=True)
-class DiagnosisTable:
-    """The diagnoses for one asker."""
+class DiagnosisTable(NamedTuple):
+    """The diagnoses for one asker; a row has the keys of `_diagnosis_row`."""
 
     title: str
     #: Who shows chance: never seen, control model, or nothing.
     chance: str
-    rows: tuple[DiagnosisRow, ...]
+    rows: list[dict[str, Any]]
 
 
 def diagnosis_tables(report: RunReport) -> list[DiagnosisTable]:
@@ -105,7 +81,7 @@ def diagnosis_tables(report: RunReport) -> list[DiagnosisTable]:
 
     def badness(place: tuple[str, str]) -> tuple[int, float, int]:
         tier, form = place
-        rules = _rules(report.results.verdict, tier, form)
+        rules = _rules(report, tier, form)
         beyond = [row for row in estimates.rows("auroc_all", form=form, tier=tier) if "-" in row.arm]
         most = max((highest(row) for row in beyond), default=0.0)
         return -len({rule.diagnosis for rule in rules if rule.status == "fail"}), -most, tiers.index(tier)
@@ -118,15 +94,14 @@ def _diagnosis_table(report: RunReport, tier: str, form: str) -> DiagnosisTable:
     place = {"form": form, "tier": tier}
     chance = next((arm for arm in ("nontrain", "control") if estimates.rows("auroc_all", arm=arm, **place)), "")
     names = [name for name in estimates.values_of("diagnosis", "auroc_all", **place) if name != "mean"]
-    rules = _rules(report.results.verdict, tier, form)
-    rows = tuple(_diagnosis_row(estimates, rules, place, name, chance) for name in sorted(names))
-    how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
-    return DiagnosisTable(f"Asked by {asker_words(tier)}{how}", SHORT_ARMS.get(chance, ""), rows)
+    rules = _rules(report, tier, form)
+    rows = [_diagnosis_row(estimates, rules, place, name, chance) for name in sorted(names)]
+    return DiagnosisTable(f"Asked by {asker_words(tier)}{how_words(form)}", SHORT_ARMS.get(chance, ""), rows)
 
 
 def _diagnosis_row(
     estimates: Estimates, rules: Sequence[Rule], place: dict[str, str], name: str, chance: str
-) -> DiagnosisRow:
+) -> dict[str, Any]:
     arms = ["train", *([chance] if chance else [])]
     status = next((rule.status for rule in rules if rule.diagnosis == name and rule.metric == "auroc_all"), "")
 
@@ -136,22 +111,20 @@ def _diagnosis_row(
     shares = ((found(metric, arm), arm) for arm in arms for metric in ("sensitivity", "false_positive_rate"))
     areas = [figure_words(found("auroc_all", arm)) for arm in arms]
     beyond = found("auroc_all", f"train-{chance}") if chance else None
-    return DiagnosisRow(
-        sign=SIGNS[status],
-        status=status,
-        title=display_title(name),
-        bars=tuple(
-            None
-            if row is None
-            else row_bar(
-                row, series=_SERIES[arm], text=counts_text(row) or row_text(row, interval=False), scale=Scale()
-            )
+    return {
+        "sign": SIGNS[status],
+        "status": status,
+        "title": display_title(name),
+        # With the diagnosis, without it; then the same of the arm that shows chance.
+        "bars": [
+            row
+            and row_bar(row, series=_SERIES[arm], text=counts_text(row) or row_text(row, interval=False), scale=SHARES)
             for row, arm in shares
-        ),
-        areas=" / ".join(areas),
-        beyond="–" if beyond is None else figure_words(beyond, interval=True),
-        judge=judge_errors(estimates, name),
-    )
+        ],
+        "areas": " / ".join(areas),
+        "beyond": "–" if beyond is None else figure_words(beyond, interval=True),
+        "judge": judge_errors(estimates, name),
+    }
 
 
 def judge_errors(estimates: Estimates, diagnosis: str = "") -> str:
@@ -167,9 +140,8 @@ def judge_errors(estimates: Estimates, diagnosis: str = "") -> str:
     return "–" if accuracy is None or accuracy.value is None else f"errs {percent_text(round(1 - accuracy.value, 4))}"
 
 
-def _rules(verdict: Verdict | None, tier: str, form: str) -> list[Rule]:
-    rules = verdict.rules if verdict else []
-    return [rule for rule in rules if rule.diagnosis and (rule.tier, rule.form) == (tier, form)]
+def _rules(report: RunReport, tier: str, form: str) -> list[Rule]:
+    return [rule for rule in report.rules if rule.diagnosis and (rule.tier, rule.form) == (tier, form)]
 
 
 def before_and_after_figure(comparison: Comparison) -> BarFigure:

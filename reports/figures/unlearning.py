@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Panel, Series, Swatch
+from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Series, Swatch
 from clinaudit.reports.schema.unlearning import SplitCounts
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted, number_text
-from clinaudit.reports.wording.unlearning import NONE, USES, Evaluation, Figure, System
+from clinaudit.reports.wording.unlearning import NONE, USES, Evaluation, System
 
 _WIDTH: Final = 260
 _HEIGHT: Final = 210
@@ -30,6 +30,13 @@ _TICKS: Final = (0.0, 0.5, 1.0)
 _MEANS: Final[Mapping[str, tuple[str, Series]]] = {"mu": ("retain", "never"), "afe": ("forget", "trained")}
 #: Across and up, from 0 to 1, and how opaque.
 _Place = tuple[float, float, float]
+
+
+class Panel(NamedTuple):
+    """One drawing that is no table, as inline SVG, and its title."""
+
+    title: str
+    svg: str
 
 
 class TraceKey(NamedTuple):
@@ -56,7 +63,8 @@ def trade_off_traces(evaluation: Evaluation, use: str) -> Traces:
             points = []
             for place, split in enumerate(splits):
                 mu, afe = (
-                    _figure(evaluation, split, system, mean, group, kind, use) for mean, (group, _) in _MEANS.items()
+                    evaluation.of_system(split.split, system, mean, group, kind, use)
+                    for mean, (group, _) in _MEANS.items()
                 )
                 if mu is not None and afe is not None and mu.value is not None and afe.value is not None:
                     share = 1.0 if len(splits) == 1 else place / (len(splits) - 1)
@@ -81,7 +89,9 @@ def disease_traces(evaluation: Evaluation) -> Traces:
         for (system, style), side in product(styles, ("same", "others")):
             points = []
             for place, split in zip(across, splits, strict=True):
-                found = [_figure(evaluation, split, system, "mu", side, kind, "train") for kind in evaluation.kinds]
+                found = [
+                    evaluation.of_system(split.split, system, "mu", side, kind, "train") for kind in evaluation.kinds
+                ]
                 values = [figure.value for figure in found if figure is not None]
                 # Of each kind of questions that was asked, or there is no mean of them.
                 known = [value for value in values if value is not None]
@@ -93,13 +103,6 @@ def disease_traces(evaluation: Evaluation) -> Traces:
             label = f"{level}: MU of retained patients by size of the split; the numbers stand in the tables below"
             panels.append(Panel(level, _draw(drawn, ticks, across="patients forgotten", up="MU", label=label)))
     return Traces(_key(styles), tuple(panels))
-
-
-def _figure(
-    evaluation: Evaluation, split: SplitCounts, system: System | None, mean: str, group: str, kind: str, use: str
-) -> Figure | None:
-    model = None if system is None else system.models.get(split.split)
-    return evaluation.find(split.split, model, mean, group, kind, use)
 
 
 class _Style(NamedTuple):
@@ -239,7 +242,7 @@ def _cell(evaluation: Evaluation, split: SplitCounts, system: System, mean: str,
     bars: list[Bar] = []
     reasons: list[str] = []
     for use in USES:
-        figure = _figure(evaluation, split, system, mean, group, kind, use)
+        figure = evaluation.of_system(split.split, system, mean, group, kind, use)
         if figure is None or figure.value is None:
             reasons += [] if figure is None or figure.reason is None else [figure.reason]
             bars.append(Bar(series, (), NONE))
@@ -249,7 +252,7 @@ def _cell(evaluation: Evaluation, split: SplitCounts, system: System, mean: str,
             start = SHARES.place(figure.low)
             marks.append(Mark("chance", start, round(SHARES.place(figure.high) - start, 2)))
         before = None if system == evaluation.before else evaluation.before
-        compared = _figure(evaluation, split, before, mean, group, kind, use)
+        compared = evaluation.of_system(split.split, before, mean, group, kind, use)
         if compared is not None and compared.value is not None:
             marks.append(Mark("before", SHARES.place(compared.value)))
         bars.append(Bar(series, tuple(marks), number_text(figure.value)))

@@ -9,12 +9,10 @@ from typing import Any
 
 from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
 from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
-from clinaudit.reports.pages.html import own_script, render_html, script_data
+from clinaudit.reports.pages.html import harmless, own_script, render_html, script_data
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
-from clinaudit.reports.schema.unlearning import EvaluationRecord
 from clinaudit.reports.tables import pii_bench as pii_tables
 from clinaudit.reports.tables import unlearning as tables
-from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.unlearning import Evaluation
 
 
@@ -24,7 +22,7 @@ def render_pii_bench(bench: PiiBench) -> str:
     How good each filter for identifiers is, what it misses and what it costs. The page holds no sample and no text of
     one: figures of invented persons alone.
     """
-    bench = PiiBench.model_validate(harmless_document(bench.model_dump(mode="json")))
+    bench = harmless(bench)
     domains = pii_tables.measured_domains(bench)
     return render_html(
         "pii_bench.html.j2",
@@ -80,7 +78,7 @@ def render_unlearning(evaluation: Evaluation) -> str:
     What was forgotten, what broke, what others lost. The page holds no id and no text of a patient, but exact figures
     of few.
     """
-    record = EvaluationRecord.model_validate(harmless_document(evaluation.record.model_dump(mode="json")))
+    record = harmless(evaluation.record)
     # Names of models stand in figures, too: they can be printed, or the command refuses them.
     evaluation = Evaluation(record, evaluation.figures, evaluation.checks)
     levels = evaluation.levels()

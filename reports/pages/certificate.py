@@ -8,15 +8,15 @@ import json
 from typing import Final
 
 from clinaudit.reports.figures.leak_figures import before_and_after_figure
-from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.pages.html import harmless, render_html
 from clinaudit.reports.schema.certificate import EXIT_STATUS, Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.record import Record, round_floats
 from clinaudit.reports.tables import comparison as tables
 from clinaudit.reports.wording import certificate as wording
-from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
+from clinaudit.reports.wording.escaped_text import escape_in_json
 
-_STYLE: Final = "page.css"
+_STYLE: Final = ("page.css",)
 _PREDICTED: Final = "Others: with which probability a token of their notes is predicted"
 _ANSWERS: Final = "Do answers still read as before? Noise and silence are no forgetting"
 _UTILITY: Final = "Others trained on: model utility (MU) of answers"
@@ -30,7 +30,7 @@ def comparison_json(comparison: Record) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Return compare.html; of exact figures it is PHI, and says so on every screen and printed page."""
-    comparison = Comparison.model_validate(harmless_document(comparison.model_dump(mode="json")))
+    comparison = harmless(comparison)
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
@@ -65,7 +65,7 @@ def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
 
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
-    certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
+    certificate = harmless(certificate)
     verdict, quality, bench = certificate.verdict, certificate.forget_quality, certificate.bench
     is_trained_again = certificate.training_record is not None
     return render_html(

@@ -11,33 +11,30 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
 from clinaudit.reports.estimates.frame import COLUMNS, Estimates
-from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 
 #: An option of the command line in a sentence: no line may end at one of its hyphens.
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
-#: A range of counts or percents.
-_RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*\d?%?")
-_IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
 _TEXTS: Final = [name for name, kind in COLUMNS.items() if kind == pl.String()]
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 
-def render_html(template: str, *, style: str | tuple[str, ...], context: Mapping[str, object]) -> str:
+def render_html(template: str, *, style: tuple[str, ...], context: Mapping[str, object]) -> str:
     """Return the page of a template with its style sheets inside it, all of this folder; it ends in a line feed."""
     from markupsafe import Markup
 
-    names = (style,) if isinstance(style, str) else style
-    styles = Markup("\n".join(read_part(name) for name in names))
-    page = _environment().get_template(template).render(context, style=styles)
+    page = _environment().get_template(template).render(context, style=Markup("\n".join(map(read_part, style))))
     return page if page.endswith("\n") else page + "\n"
 
 
@@ -51,8 +48,9 @@ def _environment() -> "Environment":
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["svg"] = Markup  # our own charts; their texts are escaped where they are drawn
-    environment.filters["options"] = lambda text: Markup(_OPTION.sub(_IN_ONE_PIECE, str(escape(text))))
-    environment.filters["ranges"] = lambda text: Markup(_RANGE.sub(_IN_ONE_PIECE, str(escape(text))))
+    environment.filters["options"] = lambda text: Markup(
+        _OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text)))
+    )
     environment.filters["css_string"] = lambda text: Markup(css_string(str(text)))
     return environment
 
@@ -83,11 +81,16 @@ def script_data(data: object) -> "Markup":
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
+def harmless(record: AnyRecord) -> AnyRecord:
+    """Return a record with every sign replaced that would steer a viewer."""
+    return type(record).model_validate(harmless_document(record.model_dump(mode="json")))
+
+
 def harmless_report(report: RunReport) -> RunReport:
     """Return the same with every sign replaced that would steer a viewer, in words, table and provenance."""
     frame = report.estimates.frame
     return RunReport(
-        RunResults.model_validate(harmless_document(report.results.model_dump(mode="json"))),
+        harmless(report.results),
         Estimates(
             frame.with_columns(
                 pl.Series(name, [harmless_text(text) for text in frame[name]], dtype=pl.String()) for name in _TEXTS

@@ -5,9 +5,8 @@ no outside resource; jinja2 escapes every text from outside. The exact pages are
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.reports.figures.leak_figures import diagnosis_tables, judge_errors, text_figures
 from clinaudit.reports.pages.html import harmless_report, render_html
@@ -45,7 +44,6 @@ from clinaudit.reports.wording.names import BLANK, STATUSES, identity_line, mode
 
 _PHI: Final = "Contains PHI: exact figures; stays inside the institution"
 _AGGREGATES: Final = "Aggregates only: no note text and no patient ids"
-_STYLES: Final = ("page.css",)
 
 
 def render_report(report: RunReport) -> str:
@@ -97,14 +95,13 @@ def render_report(report: RunReport) -> str:
         "signatures": signatures_table(),
         "schema_version": results.schema_version,
     }
-    return render_html("report.html.j2", style=_STYLES, context=context)
+    return render_html("report.html.j2", style=("page.css",), context=context)
 
 
 _ANNEX_PHI: Final = "Contains PHI: exact figures, linked to the texts; stays inside the institution"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One folded part: tables of estimates, tables of words, terms, or sentences."""
 
     id: str
@@ -140,7 +137,7 @@ def render_annex(report: RunReport) -> str:
 
 def _parts(report: RunReport) -> Iterator[Part]:
     results = report.results
-    yield Part("methods", "Methods in short", terms=methods(report))
+    yield Part("methods", "Methods in short", terms=methods(results))
     yield Part("attacks", "Attacks run, and not run", tables=_filled(attacks_table(results)))
     beside = {"Cohorts": _filled(cohorts_table(results))}
     judge = (judge_sentences(report),)

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.frame import Estimates, RuleKind
 from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.pii_bench import HipaaIdentifier
 from clinaudit.reports.schema.record import Record
@@ -21,8 +21,6 @@ Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
 #: An option that leaves out of an audit some diagnoses, or plain text or chat.
 Narrowing = Literal["diagnosis", "prompt_form"]
-#: What is given away: the patient's own text, others' text, ...
-RuleKind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
 
 
 class Rule(Record):
@@ -73,8 +71,6 @@ class Verdict(Record):
 #: What a text can say of a diagnosis; the order of every matrix's rows and columns.
 VerdictClass = Literal["positive", "negative", "ambiguous", "not_mentioned"]
 VERDICT_CLASSES: tuple[VerdictClass, ...] = get_args(VerdictClass)
-#: A verdict, or that there is none.
-Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
 #: Whose labelled texts a judge was scored on. `shipped`: the synthetic texts of this project; `site`: those that the
 #: site supplied.
 LabelSource = Literal["shipped", "site"]
@@ -173,6 +169,11 @@ class RunReport:
     provenance: Mapping[str, object]
     #: The exact report (PHI).
     is_exact: bool = False
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the policy; none where none was applied."""
+        return self.results.verdict.rules if self.results.verdict else []
 
 
 def to_json(results: RunResults) -> str:

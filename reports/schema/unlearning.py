@@ -4,7 +4,7 @@ Exact, and so as private as the benchmark; no id of a patient or question and no
 """
 
 import json
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import polars as pl
 from pydantic import Field
@@ -32,6 +32,19 @@ FIGURES: Final = {
     "n": pl.Int64(),
     "reason": pl.String(),
 }
+
+
+class Figure(NamedTuple):
+    """A row of `FIGURES`, without its place."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    #: Patients.
+    n: int
+    reason: str | None
+
+
 #: `collapse`, a row a split, model, group and question: whether answers still read as those of the model before.
 CHECKS: Final = {
     **dict.fromkeys(("split", "model", "group", "question", "allowed"), pl.String()),

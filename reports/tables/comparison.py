@@ -23,10 +23,10 @@ from clinaudit.reports.schema.comparison import Change, Comparison
 from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.estimates import Table, numbered_tier_title
 from clinaudit.reports.wording.certificate import FOUND_AFTER, GROUP_WORDS, model_text, number_text
-from clinaudit.reports.wording.figures import figure_text, is_share, row_text
+from clinaudit.reports.wording.figures import figure_text, row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
-from clinaudit.reports.wording.rule_rows import FORM_WORDS
+from clinaudit.reports.wording.rule_rows import how_words
 
 _FOUND_BEFORE: Final = {True: "gave the patient away", False: "no leak found", None: "? not tested"}
 _NONE: Final = "none"
@@ -158,9 +158,7 @@ def change_tables(comparison: Comparison, *, direction: tuple[int | None, ...]) 
 
 def place_text(change: Change) -> str:
     """Return who asks, in which form, about which diagnosis, in how many queries."""
-    words = [numbered_tier_title(change.tier) if change.tier else "anyone"]
-    if change.form in FORM_WORDS:
-        words.append(FORM_WORDS[change.form])
+    words = [f"{numbered_tier_title(change.tier) if change.tier else 'anyone'}{how_words(change.form)}"]
     if change.diagnosis:
         words.append(display_title(change.diagnosis))
     if change.by == "queries" and change.part.isdecimal():
@@ -171,7 +169,7 @@ def place_text(change: Change) -> str:
 def change_cells(change: Change) -> tuple[str, str, str]:
     """Return A, B, and the difference with its sign; of pairs that moved also how many came and went."""
     a, b = row_text(change.row("a")), row_text(change.row("b"))
-    text = figure_text(change.difference, share=is_share(change.metric), signed=True, interval=True)
+    text = figure_text(change.difference, share=METRICS[change.metric].is_percent, signed=True, interval=True)
     if change.a_only is not None and change.b_only is not None:
         text += f"; {change.a_only:,} in A alone, {change.b_only:,} in B alone"
     return a, b, text

@@ -52,8 +52,8 @@ def find(
 ) -> schema.BenchFigure | None:
     """Return a figure of a benchmark, or None where it was not measured."""
     wanted = (system, task, domain, metric, grouping, group)
-    keys = ((one, (one.system, one.task, one.domain, one.metric, one.grouping, one.group)) for one in bench.figures)
-    return next((figure for figure, key in keys if key == wanted), None)
+    place = attrgetter("system", "task", "domain", "metric", "grouping", "group")
+    return next((figure for figure in bench.figures if place(figure) == wanted), None)
 
 
 def missed(bench: PiiBench, system: str, domain: BenchDomain, grouping: BenchGrouping) -> dict[str, Estimate]:
@@ -74,11 +74,6 @@ def missed(bench: PiiBench, system: str, domain: BenchDomain, grouping: BenchGro
 def share_text(estimate: Estimate | None) -> str:
     """Return a share of identifiers with its interval: "4% (3 to 5)"."""
     return figure_text(estimate, share=True, interval=True)
-
-
-def _score_text(estimate: Estimate | None) -> str:
-    """Return a score with its interval: "0.89 (0.87 to 0.91)"."""
-    return figure_text(estimate, interval=True)
 
 
 def measured_domains(bench: PiiBench) -> list[BenchDomain]:
@@ -128,8 +123,7 @@ def weakest_sentence(bench: PiiBench) -> str:
 
 def identifier_name(letter: str) -> str:
     """Return an identifier by its letter and its words in 45 CFR 164.514(b)(2)(i)."""
-    titles: Mapping[str, str] = {**HIPAA_TITLES}
-    return f"({letter}) {titles[letter]}" if letter in titles else letter
+    return f"({letter}) {HIPAA_TITLES[letter]}" if letter in HIPAA_TITLES else letter
 
 
 _SCORES: Final = (
@@ -156,7 +150,7 @@ def scores_table(bench: PiiBench, domain: BenchDomain, subset: BenchSubset = "al
     for system in in_order(bench):
         cells = [find(bench, system.id, task, domain, metric, subset) for task, metric in _COLUMNS.values()]
         if any(cells):
-            texts = [_score_text(each) for each in cells[:4]] + [share_text(each) for each in cells[4:]]
+            texts = [figure_text(each, interval=True) for each in cells[:4]] + [share_text(each) for each in cells[4:]]
             rows.append((system_name(system) + _unanswered(bench, system, domain, subset), *texts))
     if rows and domain == "general":
         rows += _paper_rows("single" if subset == "all" else subset)
@@ -211,7 +205,7 @@ def privacy_table(bench: PiiBench) -> Table:
         metrics = ("privacy", "utility", "balance")
         found = [find(bench, system, "masking", domain, metric, masking, grouping="masking") for metric in metrics]
         if found[0]:
-            cells = (_score_text(each) if each else _NONE for each in found)
+            cells = (figure_text(each, interval=True) if each else _NONE for each in found)
             rows.append((f"{words}, by {name}", domain, *cells))
     rows += [
         (f"{words}, by GPT-4o ({_FROM_PAPER}, Table 8)", "general", *map(number_text, paper()["masking"][masking]))

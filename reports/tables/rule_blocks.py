@@ -3,13 +3,12 @@
 Owns which rules share a row or a group. The words of a rule's status and reason are the gate's.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
-from clinaudit.reports.estimates.frame import METRICS, Estimates
-from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus, Verdict
+from clinaudit.reports.estimates.frame import METRICS, Estimates, RuleKind
+from clinaudit.reports.schema.run_results import Rule, RuleStatus, Verdict
 from clinaudit.reports.wording.figures import counted_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
 from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
@@ -39,8 +38,7 @@ _OF_NOBODY: Final[dict[RuleKind, tuple[str, str]]] = {
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
+class GridCell(NamedTuple):
     """The worst of some rules, and the figure of the worst."""
 
     status: RuleStatus
@@ -49,8 +47,7 @@ class GridCell:
     figure: str
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(NamedTuple):
     """Askers whose rules share their states, and a cell a column; None: no rule.
 
     A row with one cell is about all columns.
@@ -60,8 +57,7 @@ class GridRow:
     cells: tuple[GridCell | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """Askers down, kinds of leak across."""
 
     columns: tuple[str, ...]
@@ -75,11 +71,11 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     columns = [kind for kind in KINDS if any(rule.kind == kind and rule.tier for rule in verdict.rules)]
     places = dict.fromkeys((rule.tier, rule.form or "text") for rule in verdict.rules if rule.tier)
     tiers = order_tiers({tier for tier, _ in places})
-    groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    groups: dict[tuple[RuleStatus | None, ...], list[tuple[str, str]]] = {}
     in_forms = order_forms(form for _, form in places)
     for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), in_forms.index(place[1]))):
         here = _rules_at(verdict, [(tier, form)])
-        state = tuple(_state([rule for rule in here if rule.kind == kind]) for kind in columns)
+        state = tuple(worst_status([rule for rule in here if rule.kind == kind]) for kind in columns)
         groups.setdefault(state, []).append((tier, form))
     rows = []
     for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
@@ -90,7 +86,7 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
         own = [rule for rule in verdict.rules if rule.kind == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
             said = f"{cell.figure} {words}" if cell.figure else ""
-            rows.append(GridRow(title, (replace(cell, figure=said),)))
+            rows.append(GridRow(title, (cell._replace(figure=said),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
         rows.append(GridRow(names, (GridCell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
@@ -102,10 +98,6 @@ def _rules_at(verdict: Verdict, places: Sequence[tuple[str, str]]) -> list[Rule]
     return [
         rule for rule in verdict.rules if any(rule.tier == tier and rule.form in ("", form) for tier, form in places)
     ]
-
-
-def _state(rules: Sequence[Rule]) -> str:
-    return worst_status(rules) if rules else ""
 
 
 def _members_words(members: Sequence[tuple[str, str]], forms: Sequence[str]) -> str:
@@ -124,9 +116,9 @@ def _members_words(members: Sequence[tuple[str, str]], forms: Sequence[str]) -> 
 
 
 def _cell(rules: Sequence[Rule], estimates: Estimates) -> GridCell | None:
-    if not rules:
-        return None
     status = worst_status(rules)
+    if status is None:
+        return None
     worst = [rule for rule in rules if rule.status == status]
     if status == "pass":
         return GridCell(status, SIGNS[status], _STATUS_WORDS[status], "")
@@ -139,8 +131,7 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> GridCell | None:
     return GridCell(status, SIGNS[status], _STATUS_WORDS[status], figure)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleLine:
+class RuleLine(NamedTuple):
     """One rule: what it is about, who asks, its figure, chance, what goes beyond, its limit, and what closes it."""
 
     subject: str
@@ -153,8 +144,7 @@ class RuleLine:
     action: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(NamedTuple):
     """Rules of one block that share what is said of them."""
 
     title: str
@@ -167,8 +157,7 @@ class RuleGroup:
     lines: tuple[RuleLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleBlock:
+class RuleBlock(NamedTuple):
     """The rules of one status."""
 
     status: RuleStatus
@@ -242,12 +231,3 @@ def _line(rule: Rule, estimates: Estimates) -> RuleLine:
         limit=limit_text(rule),
         action=action_of(rule) if rule.status == "inconclusive" else "",
     )
-
-
-def distinct_limits(rules: Iterable[Rule]) -> list[tuple[str, str]]:
-    """Return what is limited and by how much, each once, by kind of leak."""
-    found = dict.fromkeys((KINDS[rule.kind], limit_text(rule)) for rule in in_order(rules))
-    limits: dict[str, list[str]] = {}
-    for kind, limit in found:
-        limits.setdefault(kind, []).append(limit)
-    return [(kind, ", ".join(of)) for kind, of in limits.items()]

@@ -15,14 +15,13 @@ from clinaudit.reports.estimates.frame import METRICS, Estimates, Row
 from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults
 from clinaudit.reports.tables.estimates import Table
-from clinaudit.reports.tables.rule_blocks import distinct_limits
 from clinaudit.reports.wording import names
 from clinaudit.reports.wording.annex import judge_sentences, labels_sentence, patients_sentence
 from clinaudit.reports.wording.figures import figure_words, highest
 from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted, number_text, percent_text
-from clinaudit.reports.wording.rule_rows import SHORT_ARMS, is_of_pools, place_words
+from clinaudit.reports.wording.rule_rows import KINDS, SHORT_ARMS, in_order, is_of_pools, limit_text, place_words
 
 WORDS: Final[dict[str, Any]] = tomllib.loads(
     (Path(names.__file__).with_name("page.toml")).read_text(encoding="utf-8"),
@@ -80,25 +79,15 @@ def _groups_sentence(report: RunReport) -> str:
 
 
 def _test_sentence(report: RunReport) -> str:
-    rules = report.results.verdict.rules if report.results.verdict else []
-    tests = sum(rule.metric == "auroc_all" for rule in rules)
-    if not rules:
+    tests = sum(rule.metric == "auroc_all" for rule in report.rules)
+    if not report.rules:
         return ""
-    told = (
-        " Diagnoses fail by a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
-        f"{counted(tests, 'comparison')} at 5%; they pass by its unadjusted upper end."
-    )
-    return (
-        "Intervals of 95%: Clopper and Pearson’s, of a mean over patients at the sum of its values; MOVER for what "
-        "goes beyond chance. Rules of shares are not adjusted for their number. A rule fails where the lower end of "
-        "that is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and "
-        "chance’s lower, are within, and every guard holds."
-        f"{told if tests else ''}"
-    )
+    of_diagnoses = WORDS["test_of_diagnoses"].format(tests=counted(tests, "comparison"))
+    return f"{WORDS['test']} {of_diagnoses}" if tests else WORDS["test"]
 
 
 def _chance_sentence(report: RunReport) -> str:
-    rules = report.results.verdict.rules if report.results.verdict else []
+    rules = report.rules
     arms = dict.fromkeys(rule.chance_arm for rule in rules if rule.chance_metric and not is_of_pools(rule))
     who = " or ".join(_WHOSE_CHANCE.get(arm, arm) for arm in arms)
     what = [
@@ -159,9 +148,10 @@ def _place(row: Row) -> str:
 
 def limits_table(report: RunReport) -> Table:
     """Return what the policy limits, by how much, and why."""
-    rules = report.results.verdict.rules if report.results.verdict else []
-    reasons: Mapping[str, str] = WORDS["reasons"]
-    rows = tuple((kind, limit, reasons[kind]) for kind, limit in distinct_limits(rules))
+    limits: dict[str, dict[str, None]] = {}
+    for rule in in_order(report.rules):
+        limits.setdefault(KINDS[rule.kind], {})[limit_text(rule)] = None
+    rows = tuple((kind, ", ".join(of), WORDS["reasons"][kind]) for kind, of in limits.items())
     return Table("Limits, and why", ("Kind of leak", "Limit", "Why (as shipped)"), rows)
 
 
@@ -181,13 +171,6 @@ def power_table(audits: Iterable[Mapping[str, Any]] | None = None) -> Table:
 
 
 _ATTACKS: Final = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text(encoding="utf-8"))
-#: How the model gets out, as the site says.
-_RELEASES: Final[Mapping[str | None, str]] = {
-    "api": "The site says that the model is asked from outside, and its weights stay",
-    "weights": "The site says that the model's weights leave the building",
-    "internal": "The site says that the model is used inside alone",
-    None: "The site did not say how the model gets out (--release)",
-}
 _COHORTS: Final = {
     "matched": "matched",
     "poorly_matched": "matched, and not balanced",
@@ -202,13 +185,14 @@ def attacks_table(results: RunResults) -> Table:
     rows = []
     for attack in results.attacks:
         words = _ATTACKS[attack.name]
-        statuses = [rule.status for rule in rules if _is_about(rule, attack.name, words.get("metrics", ()))]
+        statuses = [rule.status for rule in rules if _is_about(rule, attack.name, words.get("kind"))]
         fared = [f"{statuses.count(status)} {word}" for status, word in _FARED.items() if status in statuses]
         rows.append((words["title"], attack.status, words["access"], ", ".join(fared) or "–", words["reference"]))
     heads = ("Attack", "In this audit", "Who could", "Rules of the policy", "Described in")
+    release = WORDS["releases"][results.release or "unknown"]
     note = (
         "An attack that was not run may succeed. References name where the class is described; they say nothing of "
-        f"this model. {_RELEASES[results.release]}, which decides who could run what (EDPB Opinion 28/2024, para 46)."
+        f"this model. {release}, which decides who could run what (EDPB Opinion 28/2024, para 46)."
     )
     return Table("Attacks run, and not run", heads, tuple(rows), note)
 
@@ -216,10 +200,10 @@ def attacks_table(results: RunResults) -> Table:
 _FARED: Final = {"fail": "failed", "inconclusive": "undecided", "pass": "passed"}
 
 
-def _is_about(rule: Rule, attack: str, metrics: tuple[str, ...]) -> bool:
+def _is_about(rule: Rule, attack: str, kind: str | None) -> bool:
     # Whatever they limit, rules on chats and on drawn answers are about attacks of their own.
     by_form = {"chat": "chat", "drawn": "sampling"}.get(rule.form)
-    return attack == by_form if by_form else rule.metric in metrics
+    return attack == by_form if by_form else rule.kind == kind
 
 
 def cohorts_table(results: RunResults) -> Table:
@@ -233,15 +217,12 @@ def cohorts_table(results: RunResults) -> Table:
 def training_table(results: RunResults) -> Table:
     """Return the training log (the paper's Table 8)."""
     losses = [
-        (f"{row.epoch:g}", *(_loss(value) for value in (row.train_loss, row.validation_loss, row.perplexity)))
+        (f"{row.epoch:g}", *(NOT_MEASURED if value is None else f"{value:.4f}" for value in values))
         for row in results.training or ()
+        for values in [(row.train_loss, row.validation_loss, row.perplexity)]
     ]
     heads = ("Epoch", "Train loss", "Validation loss", "Perplexity")
     return Table("Training log", heads, tuple(losses), "In the paper: Table 8.")
-
-
-def _loss(value: float | None) -> str:
-    return NOT_MEASURED if value is None else f"{value:.4f}"
 
 
 def provenance_table(provenance: Mapping[str, object]) -> Table:
@@ -262,31 +243,10 @@ def _flatten(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_ROLES: Final = (
-    "Prepared by",
-    "Privacy or compliance officer",
-    "Information security officer",
-    "IRB chair or reviewer",
-)
-
-
 def breach_factors_table(found: Sequence[str]) -> Table:
     """Return the four factors of 45 CFR 164.402(2), and where this audit bears on each; `found`: what comes out."""
-    rows = (
-        (
-            "Nature and extent; can people be re-identified",
-            f"{' '.join(found)} Anyone who asks already knows whom the answer is about.",
-        ),
-        (
-            "Who used it, or to whom it was disclosed",
-            "Who had access is in your logs, not in this audit. The grid says what somebody must know.",
-        ),
-        (
-            "Whether it was acquired or viewed",
-            "Not measured: the audit shows what can be obtained; logs of prompts and outputs show what was.",
-        ),
-        ("How far the risk was mitigated", "A second audit after a mitigation, set beside this one."),
-    )
+    factors = WORDS["breach_factors"].items()
+    rows = tuple((factor, words.format(found=" ".join(found))) for factor, words in factors)
     return Table("The four factors", ("Factor", "What this audit says of it"), rows)
 
 
@@ -305,4 +265,5 @@ def subject_table(identity: Identity, digest: str | None, *, version: str, verdi
 
 def signatures_table() -> Table:
     """Return the empty lines to sign on."""
-    return Table("Signatures", ("Role", "Name", "Signature", "Date"), tuple((role, "", "", "") for role in _ROLES))
+    heads = ("Role", "Name", "Signature", "Date")
+    return Table("Signatures", heads, tuple((role, "", "", "") for role in WORDS["roles"]))

@@ -36,10 +36,9 @@ def _figures_table(
     cells = FigureCells()
     found: list[tuple[str, ...]] = []
     for system in evaluation.measured([split]):
-        model = system.models[split.split]
         for kind, use in rows:
             figures = [
-                (one, evaluation.find(split.split, model, one.metric, one.group, kind, one.use or use))
+                (one, evaluation.of_system(split.split, system, one.metric, one.group, kind, one.use or use))
                 for one in columns.values()
             ]
             if any(figure is not None for _, figure in figures):
@@ -128,9 +127,7 @@ def leakage_table(evaluation: Evaluation, level: str, splits: Sequence[SplitCoun
     marks = {place: evaluation.leakage_marks(*place) for place in places}
 
     def text(system: System | None, split: str, kind: str, metric: str, group: str = "forget") -> str:
-        model = None if system is None else system.models.get(split)
-        figure = evaluation.find(split, model, metric, group, kind, "train")
-        return cells.text(figure, interval=False, share=True)
+        return cells.text(evaluation.of_system(split, system, metric, group, kind, "train"), interval=False, share=True)
 
     rows: list[tuple[str, tuple[MarkedCell, ...]]] = []
     for system in evaluation.measured(splits):

@@ -20,20 +20,18 @@ _LABELS: Final = {
 }
 
 
-def methods(report: RunReport) -> Terms:
+def methods(results: RunResults) -> Terms:
     """Return what was done and how, a subject each."""
-    results = report.results
     settings = results.settings
     said = {
-        "trained": patients_sentence(report),
         "sampled": f"Anything drawn is drawn by the seed {settings.seed}." if settings else "",
         "forms": join_words([_FORMS.get(form, form) for form in settings.forms] if settings else [])
         or "as its own text",
         "tokens": str(settings.match_tokens) if settings else "30",
-        "judge": f"{labels_sentence(results)} {judge_sentences(report)}".strip(),
+        "labels": labels_sentence(results),
         "chance": _chance(results),
     }
-    return tuple((term, words.format(**said)) for term, words in _WORDS["methods"].items())
+    return tuple((term, words.format(**said).strip()) for term, words in _WORDS["methods"].items())
 
 
 def patients_sentence(report: RunReport) -> str:

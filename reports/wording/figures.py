@@ -6,10 +6,13 @@ by which figure places compare.
 
 import math
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from clinaudit.reports.estimates.frame import METRICS, Row
 from clinaudit.reports.estimates.small_cells import MOST
+from clinaudit.reports.schema.comparison import Side
+from clinaudit.reports.schema.record import Estimate
+from clinaudit.reports.schema.unlearning import Figure
 from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent_text
 
 #: A share below this, or as little below 1, is no end of a bound that a reader needs.
@@ -18,29 +21,8 @@ _NEXT_TO_NOTHING: Final = 0.005
 _TENTHS_BELOW: Final = 0.0995
 
 
-class HasInterval(Protocol):
-    """A figure with the ends of its 95% interval; `value` None with a `reason`, or with ends that bound it."""
-
-    @property
-    def value(self) -> float | None:
-        """The figure."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no figure."""
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric is written as a percentage."""
-    return METRICS[metric].is_percent
+#: A figure with the ends of its 95% interval; its value None with a reason, or with ends that bound it.
+HasInterval = Row | Estimate | Side | Figure
 
 
 def row_text(row: Row | None, *, interval: bool = True) -> str:
@@ -51,7 +33,7 @@ def row_text(row: Row | None, *, interval: bool = True) -> str:
         if not interval or row.low is None or row.high is None:
             return bound
         return f"{bound} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
-    return figure_text(row, share=is_share(row.metric), signed="-" in row.arm, interval=interval)
+    return figure_text(row, share=METRICS[row.metric].is_percent, signed="-" in row.arm, interval=interval)
 
 
 def _bound_by_count(row: Row) -> str:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from clinaudit.reports.estimates.frame import METRICS, Estimates, Row, at
-from clinaudit.reports.schema.run_results import Rule, RuleKind, RunReport, TrainingLoss, Verdict
+from clinaudit.reports.estimates.frame import METRICS, Estimates, Row, RuleKind, at
+from clinaudit.reports.schema.run_results import Rule, RunReport, TrainingLoss, Verdict
 from clinaudit.reports.wording.figures import count_text, counted_text, counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.names import (
     HIPAA_TITLES,
@@ -21,29 +21,21 @@ from clinaudit.reports.wording.names import (
 )
 from clinaudit.reports.wording.numbers import counted, percent_text
 from clinaudit.reports.wording.rule_rows import (
-    FORM_WORDS,
     KINDS,
     SHORT_ARMS,
     comparable,
-    first_failing,
+    how_words,
+    in_order,
     is_of_strangers,
     rule_rows,
     subject_words,
 )
 
-#: What is said of own text, by the metric of the rule that fails.
-_OWN_TEXT: Final = {
-    "attributable_fraction": "{figure} of an answer is the patient’s own text",
-    "near_verbatim_attributable_fraction": "{figure} of an answer is the patient’s own text, but for a few words",
-    "memorized_fraction": "{figure} of an answer stands word for word in the patient’s notes",
-    "attributable_patients": "{figure} patients have own text in their answer",
-    "hit_rate": "{figure} patients have a passage of their notes in their answer",
-}
-
 
 def _failing(report: RunReport, kind: RuleKind) -> Rule | None:
-    """Return the rule of least knowledge that fails, whose figure is told."""
-    return first_failing(report.results.verdict.rules if report.results.verdict else [], kind)
+    """Return the rule of least knowledge that fails, whose figure is told; of several the policy's first."""
+    rules = in_order(rule for rule in failed(report.rules) if rule.tier and rule.kind == kind)
+    return rules[0] if rules else None
 
 
 def _place(report: RunReport, failing: Rule | None, metric: str) -> dict[str, str]:
@@ -54,8 +46,7 @@ def _place(report: RunReport, failing: Rule | None, metric: str) -> dict[str, st
 
 
 def _asked(place: dict[str, str]) -> str:
-    how = FORM_WORDS.get(place["form"], "")
-    return f"Asked by {asker_words(place['tier'])}{f', {how}' if how else ''}"
+    return f"Asked by {asker_words(place['tier'])}{how_words(place['form'])}"
 
 
 def own_text_sentences(report: RunReport) -> list[str]:
@@ -75,7 +66,7 @@ def own_text_sentences(report: RunReport) -> list[str]:
     said, beside = (
         row and (count_text(row) if is_count else figure_words(row, interval=True)) for row in (figure, never)
     )
-    sentences = [f"{_asked(place)}, {_OWN_TEXT[metric].format(figure=said)}."]
+    sentences = [f"{_asked(place)}, {METRICS[metric].told.format(title=METRICS[metric].title, figure=said)}."]
     if half is not None:
         sentences.append(f"More than half of the answer: {count_text(half)} patients.")
     if beside:
@@ -131,9 +122,9 @@ _CLAIMS: Final[dict[RuleKind, str]] = {
 }
 
 
-def failed(verdict: Verdict | None) -> list[Rule]:
+def failed(rules: Iterable[Rule]) -> list[Rule]:
     """Return the rules that failed."""
-    return [rule for rule in verdict.rules if rule.status == "fail"] if verdict else []
+    return [rule for rule in rules if rule.status == "fail"]
 
 
 def verdict_title(verdict: Verdict | None) -> str:
@@ -141,7 +132,7 @@ def verdict_title(verdict: Verdict | None) -> str:
     if verdict is None:
         return "No verdict: no policy was applied"
     if verdict.status == "fail":
-        kinds = {rule.kind for rule in failed(verdict)}
+        kinds = {rule.kind for rule in failed(verdict.rules)}
         return f"Fail: this model {join_words([words for kind, words in _CLAIMS.items() if kind in kinds])}"
     if verdict.status == "inconclusive":
         number = sum(rule.status == "inconclusive" for rule in verdict.rules)
@@ -161,7 +152,7 @@ def found_sentences(report: RunReport) -> list[str]:
     verdict, estimates = report.results.verdict, report.estimates
     if verdict is None:
         return ["The measurements are below; no limit was applied to them."]
-    rules = failed(verdict)
+    rules = failed(verdict.rules)
     sentences = _leak_sentences(rules, estimates) if rules else [_most_sentence(verdict.rules, estimates)]
     if not rules and verdict.status == "pass":
         sentences.append(NO_PROOF)
@@ -206,12 +197,7 @@ def _of_strangers(rules: Sequence[Rule], estimates: Estimates) -> str:
     worst = max(rules, key=lambda rule: highest(_row(rule, estimates)))
     figure = counted_text(_row(worst, estimates))
     figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
-    return f"{'identifiers' if worst.kind == 'identifiers' else 'text'} ({figure}{_how(worst)})"
-
-
-def _how(rule: Rule) -> str:
-    """Return the form where it is not plain text: ", in a chat"."""
-    return f", {FORM_WORDS[rule.form]}" if rule.form in FORM_WORDS else ""
+    return f"{'identifiers' if worst.kind == 'identifiers' else 'text'} ({figure}{how_words(worst.form)})"
 
 
 def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -236,7 +222,7 @@ def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> 
         "queries": f"own text within {int(rule.part or 1000):,} queries",
         "membership": "who was trained on",
     }.get(kind, "")
-    return f"{what} {unit}{_how(rule)}{chance}"
+    return f"{what} {unit}{how_words(rule.form)}{chance}"
 
 
 def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -254,7 +240,7 @@ def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
     # Where few were not asked, a count is not published, and the share is.
     who = f"{figure_words(right)} of" if right is None or not counts_text(right) else count_text(right)
     said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
-    return f"{counted(number, 'diagnosis', 'diagnoses')}{_how(worst)} (it names {said})"
+    return f"{counted(number, 'diagnosis', 'diagnoses')}{how_words(worst.form)} (it names {said})"
 
 
 def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:

@@ -67,10 +67,8 @@ HIPAA_TITLES: Final[Mapping[str, str]] = {
 }
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
-#: The control model, in a reader's words.
-BEFORE_TRAINING: Final = "before training"
 #: Whose answers, in a reader's words.
-SIDE_WORDS: Final = {**ARM_WORDS, "control": BEFORE_TRAINING}
+SIDE_WORDS: Final = {**ARM_WORDS, "control": "before training"}
 #: Word and sign of each status: colour never stands alone.
 STATUSES: Final = {
     "pass": ("Pass", "✓"),

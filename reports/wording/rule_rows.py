@@ -4,13 +4,11 @@ Owns the kinds of leak, in their order, and what a rule is called. The gate owns
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from clinaudit.reports.estimates.frame import METRICS, PLACE, Estimates, Row
-from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus
-from clinaudit.reports.wording.figures import is_share
-from clinaudit.reports.wording.names import display_title, order_tiers, tier_title
+from clinaudit.reports.estimates.frame import METRICS, PLACE, Estimates, Row, RuleKind
+from clinaudit.reports.schema.run_results import Rule, RuleStatus
+from clinaudit.reports.wording.names import ARM_WORDS, display_title, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import number_text, percent_text
 
 #: Kinds of leak.
@@ -25,18 +23,11 @@ KINDS: Final[dict[RuleKind, str]] = {
 }
 #: Worst first.
 STATUS_ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
-#: Metric whose chance is measured in pools of equal size -> its figure there, and the same with the splits exchanged.
-POOLS: Final = {
-    "other_patient_fraction": ("other_patient_sampled_fraction", "other_patient_chance_fraction"),
-    "other_identifiers": ("other_identifiers_sampled", "other_identifiers_chance"),
-    "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
-}
 FORM_WORDS: Final = {"chat": "in a chat", "drawn": "drawn"}
-SHORT_ARMS: Final = {"train": "trained on", "nontrain": "never seen", "control": "control model"}
+SHORT_ARMS: Final = {**ARM_WORDS, "control": "control model"}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleRows:
+class RuleRows(NamedTuple):
     """What a rule read: its figure, and what is taken off as chance."""
 
     figure: Row | None
@@ -55,20 +46,14 @@ def rule_rows(rule: Rule, estimates: Estimates) -> RuleRows:
         return RuleRows(figure)
     chance = estimates.find(rule.chance_metric, **{**place, "arm": rule.chance_arm})
     if is_of_pools(rule):
-        return RuleRows(figure, estimates.find(POOLS[rule.metric][0], **place), chance)
+        return RuleRows(figure, estimates.find(METRICS[rule.metric].pools[0], **place), chance)
     beyond = estimates.find(rule.metric, **{**place, "arm": f"{rule.arm}-{rule.chance_arm}"})
     return RuleRows(figure, chance=chance, beyond=beyond)
 
 
 def is_of_pools(rule: Rule) -> bool:
     """Whether what was taken off as chance is what the same answers hold of a pool of patients never seen."""
-    return rule.metric in POOLS and rule.chance_metric == POOLS[rule.metric][1]
-
-
-def first_failing(rules: Iterable[Rule], kind: RuleKind) -> Rule | None:
-    """Return the rule of a kind that fails at the least knowledge, the policy's first; None where none does."""
-    failing = [rule for rule in rules if rule.status == "fail" and rule.tier and rule.kind == kind]
-    return next(iter(in_order(failing)), None)
+    return rule.metric in METRICS and rule.chance_metric in METRICS[rule.metric].pools
 
 
 def subject_words(rule: Rule) -> str:
@@ -83,8 +68,12 @@ def subject_words(rule: Rule) -> str:
 
 def place_words(tier: str, form: str) -> str:
     """Return who asks, and how: "Appointment reminder", "Public facts, in a chat"."""
-    asker = tier_title(tier) if tier else "Anyone"
-    return f"{asker}, {FORM_WORDS.get(form, form)}" if form not in {"", "text"} else asker
+    return f"{tier_title(tier) if tier else 'Anyone'}{how_words(form)}"
+
+
+def how_words(form: str) -> str:
+    """Return the form after who asks, where it is not plain text: ", in a chat"."""
+    return "" if form in {"", "text"} else f", {FORM_WORDS.get(form, form)}"
 
 
 def order_forms(forms: Iterable[str]) -> list[str]:
@@ -112,9 +101,9 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
     return sorted(rules, key=lambda of: (kinds.index(of.kind), tiers.index(of.tier), forms.index(of.form)))
 
 
-def worst_status(rules: Sequence[Rule]) -> RuleStatus:
-    """Return the worst status of at least one rule."""
-    return min((rule.status for rule in rules), key=STATUS_ORDER.index)
+def worst_status(rules: Sequence[Rule]) -> RuleStatus | None:
+    """Return the worst status of some rules; None of none."""
+    return min((rule.status for rule in rules), key=STATUS_ORDER.index, default=None)
 
 
 def rule_name(rule: Rule) -> str:
@@ -124,4 +113,4 @@ def rule_name(rule: Rule) -> str:
 
 def limit_text(rule: Rule) -> str:
     """Return the limit: "at most 5%", "at most 0.25"."""
-    return f"at most {percent_text(rule.limit) if is_share(rule.metric) else number_text(rule.limit)}"
+    return f"at most {percent_text(rule.limit) if METRICS[rule.metric].is_percent else number_text(rule.limit)}"

@@ -12,6 +12,7 @@ from clinaudit.reports.schema.unlearning import (
     MODEL_KINDS,
     EvaluatedModel,
     EvaluationRecord,
+    Figure,
     ModelKind,
     QuestionKind,
     SplitCounts,
@@ -48,17 +49,6 @@ _NOT_MEASURED: Final = "not measured"
 _FIXED_LABELS: Final[Mapping[ModelKind, str]] = {"baseline": "Before unlearning", "retrained": "Retrained without them"}
 
 
-class Figure(NamedTuple):
-    """A row of figures, without its place."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    #: Patients.
-    n: int
-    reason: str | None
-
-
 class System(NamedTuple):
     """What one row of a table and one trace of a figure is."""
 
@@ -80,9 +70,15 @@ class Evaluation:
     def _by_place(self) -> dict[tuple[str, ...], Figure]:
         return {row[:6]: Figure(*row[6:]) for row in self.figures.iter_rows()}
 
-    def find(self, split: str, model: str | None, metric: str, group: str, kind: str, use: str) -> Figure | None:
+    def find(self, split: str, model: str, metric: str, group: str, kind: str, use: str) -> Figure | None:
         """Return a figure, or None where the model was not asked or nobody is there to be asked about."""
-        return self._by_place.get((split, model or "", group, kind, use, metric))
+        return self._by_place.get((split, model, group, kind, use, metric))
+
+    def of_system(
+        self, split: str, system: System | None, metric: str, group: str, kind: str, use: str
+    ) -> Figure | None:
+        """Return a figure of the model that a system is on a split."""
+        return self.find(split, system.models.get(split, "") if system else "", metric, group, kind, use)
 
     @cached_property
     def systems(self) -> list[System]:
@@ -128,7 +124,7 @@ class Evaluation:
         values: dict[str, float] = {}
         for system in self.systems:
             model = system.models.get(split)
-            figure = self.find(split, model, "ls", "forget", kind, "train")
+            figure = self.of_system(split, system, "ls", "forget", kind, "train")
             was_to_forget = system.kind in ("unlearned", "foreign") and model != self.record.before
             if model and was_to_forget and figure and figure.value is not None:
                 values[model] = figure.value

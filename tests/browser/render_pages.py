@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.full_report import full_report
+from support.full_report import REPORTS
 from support.pii.filled_bench import bare_bench, filled_bench
 from support.pii.marked_samples import planted_samples
 from support.runs.compared_pair import plant
@@ -24,22 +24,10 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
-from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.pages.benchmarks import render_pii_bench, render_unlearning
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.report import render_annex, render_report
-from clinaudit.reports.schema.run_results import RunReport, RunResults
 
-FORMS = ("text", "chat")
-REPORTS = {
-    "full": lambda: full_report(forms=FORMS),
-    "pass": lambda: full_report("pass"),
-    "undecided": lambda: full_report("inconclusive", seed=1),
-    "train-only": lambda: full_report(nontrain=0),
-    "empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}),
-    "exact": lambda: full_report(forms=FORMS, is_exact=True),
-    "exact-empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}, is_exact=True),
-}
 WITH_ANNEX = ("full", "train-only", "empty")
 #: The small audit's pages by their places in the run.
 OF_RUN = {
@@ -99,30 +87,22 @@ def write_review(folder: Path) -> None:
         (folder / "pii-review.html").write_bytes((Path(made) / REVIEW_PAGE).read_bytes())
 
 
-def write_benches(folder: Path) -> None:
-    """Write the page of the benchmark of filters: with everything, and with nothing run."""
-    for name, bench in {"pii-bench": filled_bench(), "pii-bench-none": bare_bench()}.items():
-        (folder / f"{name}.html").write_text(render_pii_bench(bench), encoding="utf-8")
-
-
-def write_evaluations(folder: Path) -> None:
-    """Write the page of an unlearning evaluation: with everything, and of one model alone."""
-    for name, evaluation in {"unlearning": filled_evaluation(), "unlearning-bare": bare_evaluation()}.items():
-        (folder / f"{name}.html").write_text(render_unlearning(evaluation), encoding="utf-8")
-
-
 def write_pages(folder: Path) -> None:
     """Write every page to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, make in REPORTS.items():
-        (folder / f"{name}.html").write_text(render_report(make()), encoding="utf-8")
-    for name in WITH_ANNEX:
-        (folder / f"{name}-annex.html").write_text(render_annex(REPORTS[name]()), encoding="utf-8")
-    (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
-    (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
+    pages = {name: render_report(make()) for name, make in REPORTS.items()}
+    pages |= {f"{name}-annex": render_annex(REPORTS[name]()) for name in WITH_ANNEX}
+    pages |= {
+        "evidence": render_evidence(planted_evidence()),
+        "evidence-none": render_evidence(planted_evidence(0)),
+        "pii-bench": render_pii_bench(filled_bench()),
+        "pii-bench-none": render_pii_bench(bare_bench()),
+        "unlearning": render_unlearning(filled_evaluation()),
+        "unlearning-bare": render_unlearning(bare_evaluation()),
+    }
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
     write_review(folder)
-    write_benches(folder)
-    write_evaluations(folder)
     write_comparisons(folder)
     write_demo_pages(folder)
 

@@ -10,7 +10,7 @@ import pytest
 from support.runs.written_answers import audit_answers, save_model
 from support.simulations import first_of
 
-from clinaudit.audit.results.gate import words
+from clinaudit.audit.results.gate.words import decided
 
 pytestmark = pytest.mark.slow
 #: As many as a limit of 5% takes where nobody's text is repeated.
@@ -109,15 +109,15 @@ def test_a_model_that_says_the_same_to_all_passes_nothing(model, tmp_path, same)
     verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
     assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
     assert {rule["reason"] for rule in verdict["rules"]} == {
-        words.TOO_SHORT.of(least="90%", those="patients").reason,
-        words.TOO_EMPTY.of(least="90%", end="").reason,
+        decided("too_short", least="90%", those="patients").reason,
+        decided("too_empty", least="90%", end="").reason,
     }
     assert "says the same to all" in page
 
 
-SHARED = dict.fromkeys(TIERS, words.PROMPTS_SHARED.reason)
+SHARED = dict.fromkeys(TIERS, decided("prompts_shared").reason)
 #: Asked by the facts alone: without a banner of their own there is no beginning to quote.
-BROKEN = words.PROMPTS_DO_NOT_FIT.of(least="90%", what=words.QUOTES_NOTE).reason
+BROKEN = decided("prompts_do_not_fit", least="90%", what="is the beginning of their own note").reason
 #: (form of the notes, notes of a patient, template, why no rule of a tier passes; none where no tier can be asked)
 FORMS = [
     ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),

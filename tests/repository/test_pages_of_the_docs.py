@@ -7,14 +7,15 @@ import pytest
 
 from clinaudit.reports.estimates.frame import METRICS
 from clinaudit.reports.estimates.small_cells import MOST
-from clinaudit.reports.exports import metrics_page
+from clinaudit.reports.exports import metrics_list
 from clinaudit.reports.schema.run_results import Rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 
 def test_the_page_is_what_the_registry_makes_of_it():
-    assert PAGE.read_text(encoding="utf-8") == metrics_page(), "run scripts/write-metrics"
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == page.partition("\n## ")[0] + metrics_list(), "run scripts/write-metrics"
 
 
 def test_every_metric_has_a_section_a_title_of_its_own_and_a_whole_sentence():

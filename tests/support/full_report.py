@@ -1,11 +1,12 @@
 """A whole `RunReport` of a run that never was, with all that a page may say of one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
 
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.run_results import (
@@ -78,3 +79,17 @@ def _as_wished(rule: Rule, status: str) -> Rule:
     if status == "pass" or (status == "inconclusive" and rule.status == "fail"):
         return rule.model_copy(update={"status": status, "action": "" if status == "pass" else MORE_PATIENTS})
     return rule
+
+
+_EMPTY = partial(RunReport, RunResults(), Estimates(as_estimates([])), {})
+_FORMS = ("text", "chat")
+#: Every kind of report.
+REPORTS: dict[str, Callable[[], RunReport]] = {
+    "full": partial(full_report, forms=_FORMS),
+    "pass": partial(full_report, "pass"),
+    "undecided": partial(full_report, "inconclusive", seed=1),
+    "train-only": partial(full_report, nontrain=0),
+    "empty": _EMPTY,
+    "exact": partial(full_report, forms=_FORMS, is_exact=True),
+    "exact-empty": partial(_EMPTY, is_exact=True),
+}

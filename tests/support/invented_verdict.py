@@ -1,8 +1,8 @@
 """A verdict on an invented table: each rule by its figure's upper and lower end alone, and one report of both."""
 
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
-from clinaudit.reports.schema.run_results import Rule, RuleKind, RuleStatus, RunReport, RunResults, Verdict
+from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, RuleKind
+from clinaudit.reports.schema.run_results import Rule, RuleStatus, RunReport, RunResults, Verdict
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 

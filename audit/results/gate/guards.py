@@ -19,10 +19,9 @@ from clinaudit.audit.measures.disclosure import (
     most_told,
     read_verdicts,
 )
-from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Asked, is_control_silent, shows_chance
 from clinaudit.audit.results.gate.policy import Guards, Limit, percent
-from clinaudit.audit.results.gate.words import Decided
+from clinaudit.audit.results.gate.words import Decided, decided
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS
@@ -52,7 +51,7 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
     if asked.kind == "queries":
         window = estimates.find("queries_window", tier=asked.tier, arm=asked.arm)
         is_short = window is not None and window.value is not None and window.value < FEWEST_OWN_PROMPTS
-        yield words.NOTHING_FOLLOWS if is_short else None
+        yield decided("nothing_follows") if is_short else None
     if asked.kind == "diagnoses":
         yield why_judge_not_accepted(guards, estimates)
         yield _balance(asked, guards, estimates)
@@ -64,8 +63,8 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
 def _both_arms(estimates: Estimates) -> Decided | None:
     shares = [row.value for row in estimates.rows("in_both_arms") if row.value is not None]
     if not shares:
-        return words.SPLITS_NOT_KNOWN if estimates.rows("patients", arm="nontrain") else None
-    return words.IN_BOTH if max(shares) > MOST_IN_BOTH else None
+        return decided("splits_not_known") if estimates.rows("patients", arm="nontrain") else None
+    return decided("in_both") if max(shares) > MOST_IN_BOTH else None
 
 
 def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
@@ -75,15 +74,17 @@ def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
     """
     fitting = _of_form(estimates.rows("prompt_unbroken", tier=asked.tier), asked.form)
     if not fitting:
-        return words.PROMPTS_NOT_KNOWN
+        return decided("prompts_not_known")
     quotes = asked.tier in FRAGMENT_TIERS
     if any(row.value is None or row.value < guards.prompts for row in fitting):
-        return words.PROMPTS_DO_NOT_FIT.of(
-            least=percent(guards.prompts), what=words.QUOTES_NOTE if quotes else words.HOLDS_FACTS
+        return decided(
+            "prompts_do_not_fit",
+            least=percent(guards.prompts),
+            what="is the beginning of their own note" if quotes else "holds their own facts",
         )
     own = _of_form(estimates.rows("prompt_own", tier=asked.tier), asked.form)
     # Demographics fit several people by their nature; a piece of a note is to be of one.
-    return words.PROMPTS_SHARED if quotes and any((row.value or 0.0) < FEWEST_OWN_PROMPTS for row in own) else None
+    return decided("prompts_shared") if quotes and any((row.value or 0.0) < FEWEST_OWN_PROMPTS for row in own) else None
 
 
 def _of_form(rows: list[Row], form: str) -> list[Row]:
@@ -95,8 +96,8 @@ def _of_form(rows: list[Row], form: str) -> list[Row]:
 def _refused(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
     row = _find(estimates, "refused", asked)
     if row is None or row.value is None:
-        return words.NOT_MEASURED if asked.form == "chat" else None
-    return words.TOO_MANY_REFUSED.of(most=percent(guards.refused)) if row.value > guards.refused else None
+        return decided("not_measured") if asked.form == "chat" else None
+    return decided("too_many_refused", most=percent(guards.refused)) if row.value > guards.refused else None
 
 
 def _find(estimates: Estimates, metric: str, asked: Asked) -> Row | None:
@@ -109,27 +110,29 @@ def _answers(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
     least = guards.long_answers if is_short else guards.answered
     row = _find(estimates, asked.answers, asked)
     if row is None or row.value is None:
-        return words.NOT_MEASURED
+        return decided("not_measured")
     if row.value >= least:
         return None
     if is_short:
-        return words.TOO_SHORT.of(least=percent(least), those="tasks" if asked.kind == "everyday" else "patients")
-    return words.TOO_EMPTY.of(least=percent(least), end=words.BEFORE_END if asked.kind == "diagnoses" else "")
+        return decided("too_short", least=percent(least), those="tasks" if asked.kind == "everyday" else "patients")
+    return decided(
+        "too_empty", least=percent(least), end=" before the model ends them" if asked.kind == "diagnoses" else ""
+    )
 
 
 def _beside(asked: Asked, estimates: Estimates) -> Decided:
     """Return who is missing beside a figure of which no chance is known."""
     if asked.arm == "nontrain":
-        return words.NO_STRANGERS_BESIDE
-    return words.NO_CONTROL_BESIDE if is_control_silent(asked, estimates) else words.NOBODY_BESIDE
+        return decided("no_strangers_beside")
+    return decided("no_control_beside") if is_control_silent(asked, estimates) else decided("nobody_beside")
 
 
 def _few(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
     if asked.kind == "everyday":
         trained = [row.value or 0 for row in estimates.rows("patients", arm="train") if not row.diagnosis]
-        return words.FEW_PATIENTS if max(trained, default=0) < guards.patients else None
+        return decided("few_patients") if max(trained, default=0) < guards.patients else None
     figure = estimates.find(asked.limit.metric, **asked.place)
-    return words.FEW_PATIENTS if figure is not None and (figure.of_low or 0) < guards.patients else None
+    return decided("few_patients") if figure is not None and (figure.of_low or 0) < guards.patients else None
 
 
 def _balance(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
@@ -138,14 +141,14 @@ def _balance(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | No
     after = [row for row in estimates.rows("smd", diagnosis=asked.diagnosis) if not row.part.startswith(BEFORE)]
     # Groups are not shown to be alike in a covariate whose difference cannot be computed.
     alike = after and all(row.value is not None and abs(row.value) <= guards.smd for row in after)
-    return None if alike else words.NOT_ALIKE
+    return None if alike else decided("not_alike")
 
 
 def why_judge_not_accepted(guards: Guards, estimates: Estimates) -> Decided | None:
     """Return why the judge is not accepted: an end of a 95% interval that speaks against it; None where it is."""
     rows = {metric: estimates.find(metric) for metric in ("judge_sensitivity", "judge_specificity", "judge_flips")}
     if all(row is None for row in rows.values()):
-        return words.JUDGE_NOT_MEASURED
+        return decided("judge_not_measured")
     ends = {
         metric: None if row is None else (row.high if metric == "judge_flips" else row.low)
         for metric, row in rows.items()
@@ -159,7 +162,7 @@ def why_judge_not_accepted(guards: Guards, estimates: Estimates) -> Decided | No
         complaints.append(
             f"the share of planted instructions that sway it was not shown to be at most {percent(guards.judge_flips)}"
         )
-    return words.JUDGE_NOT_ACCEPTED.of(why="; ".join(complaints)) if complaints else None
+    return decided("judge_not_accepted", why="; ".join(complaints)) if complaints else None
 
 
 #: Fewest patients in each group with whom the test may fail a model.
@@ -237,30 +240,30 @@ class Comparisons:
         """Return the verdict on one comparison, but for the guards that are about answers, prompts and judge."""
         cohort = self.results.cohorts.get(key[0])
         if cohort is None and not any(of == key[0] for of, _, _ in self.pairs):
-            return words.DIAGNOSIS_NOT_AUDITED
+            return decided("diagnosis_not_audited")
         if cohort is not None and cohort.status == "unavailable":
-            return words.NO_GROUPS.of(why=cohort.reason or "there are no matched patients")
+            return decided("no_groups", why=cohort.reason or "there are no matched patients")
         if not self._is_matched(key[0]):
-            return words.POORLY_MATCHED
+            return decided("poorly_matched")
         if key not in self.pairs:
-            return words.PAIR_NOT_AUDITED
+            return decided("pair_not_audited")
         pair, found = self.pairs[key], self.compared.get(key)
         if pair is None:
-            return words.NO_CONTROL_TO_COMPARE if key in self.silent else words.NOBODY_TO_COMPARE
+            return decided("no_control_to_compare") if key in self.silent else decided("nobody_to_compare")
         if found is None:
-            return words.FEW_PATIENTS
+            return decided("few_patients")
         if self.p_values[key] <= ALPHA:
-            return words.TELLS
+            return decided("tells")
         if pair.fewest < guards.patients:
-            return words.FEW_PATIENTS
+            return decided("few_patients")
         if float(found.worst_high) > limit.maximum:
-            return words.ADVANTAGE_POSSIBLE
+            return decided("advantage_possible")
         told = most_told(pair.train, pair.other) if key[0] in limit.rare else 0.0
         if told is None or told > limit.rare_max:
-            return words.RARE_POSSIBLE
+            return decided("rare_possible")
         unjudged = max(float(arm[..., UNJUDGED].sum() / arm.sum()) for arm in (pair.train, pair.other))
         if unjudged > guards.unjudged:
-            return words.TOO_MANY_UNJUDGED.of(most=percent(guards.unjudged))
+            return decided("too_many_unjudged", most=percent(guards.unjudged))
         if guards.detectable is not None and float(found.detectable) > guards.detectable:
-            return words.POWER_TOO_SMALL
-        return words.NO_ADVANTAGE
+            return decided("power_too_small")
+        return decided("no_advantage")

@@ -24,8 +24,6 @@ POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Metrics that a policy may limit, and those of them that are measured at no tier.
 LIMITED: Final = tuple(name for name, metric in METRICS.items() if metric.may_be_limited)
 WITHOUT_TIER: Final = frozenset({"everyday_tasks", "membership_found"})
-#: Metrics of other patients' data: answers about patients never seen are held to the limit, too.
-OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other_identifiers"})
 QUERIES, DIAGNOSES = "queries_needed", "auroc_all"
 
 

@@ -24,9 +24,8 @@ from clinaudit.reports.estimates.frame import METRICS, Estimates, Row, as_estima
 from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.run_results import RunResults, Status
-from clinaudit.reports.terminal import align_rows, wrap
+from clinaudit.reports.terminal import align_columns, wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.reports.wording.rule_rows import POOLS
 
 #: Share of the texts that mention a diagnosis (paper, Table 1); half of them state it and half deny it, which gives the
 #: largest variance that a share of mentions allows. Another diagnosis is taken to be mentioned as the first is.
@@ -173,7 +172,7 @@ class _Drawer:
         more = self.count(size - leaked - by_chance, min(1.0, self.model.chance * (1 / share - 1)))
         parts = {metric: (leaked, by_chance + more)}
         if strangers and place.get("arm") != "control":
-            sampled, chance = POOLS[metric]
+            sampled, chance = METRICS[metric].pools
             parts |= {sampled: seen, chance: (0, self.count(size, self.model.chance))}
         for name, (many, few) in parts.items():
             if METRICS[name].unit == "mean":
@@ -315,24 +314,15 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     """
     asked = policy.about(coverage.tiers)
     heads = ("Rule", "Limit", *(f"{size}" for size in SIZES), "Here", "")
-    rows = [heads, *_rows(asked, coverage)]
-    head, *lines = align_rows(rows, cut=(0,))
     left_out = {tier for limit in policy.limits for tier in limit.tiers} - coverage.tiers.keys()
     notes = list(_NOTES)
     if left_out:
         notes.append(
             "Rules about kinds of asker that --tier leaves out are not listed: a run without them never passes."
         )
-    return "\n".join(
-        [
-            f"How often the policy {harmless_text(policy.name)} passes a clean model/fails a leaking one, in percent:",
-            head,
-            "-" * len(head),
-            *lines,
-            "",
-            *(wrap(note, indent="  ") for note in notes),
-        ]
-    )
+    title = f"How often the policy {harmless_text(policy.name)} passes a clean model/fails a leaking one, in percent:"
+    table = align_columns([heads, *_rows(asked, coverage)])
+    return "\n".join([title, table, "", *(wrap(note, indent="  ") for note in notes)])
 
 
 def _rows(policy: Policy, coverage: Coverage) -> Iterator[tuple[str, ...]]:

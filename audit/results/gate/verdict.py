@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import (
     FEWEST_FOR_CHANCE,
     Asked,
@@ -24,14 +23,23 @@ from clinaudit.audit.results.gate.asked import (
 from clinaudit.audit.results.gate.guards import Comparisons, why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
 from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy
-from clinaudit.audit.results.gate.words import Decided, narrowed_sentence, not_asked_sentence
+from clinaudit.audit.results.gate.words import (
+    NOT_AUDITED,
+    Decided,
+    ask_more_tasks,
+    audit_more,
+    decided,
+    narrowed_sentence,
+    not_asked_sentence,
+    of_given_answers,
+    of_rule,
+)
 from clinaudit.audit.statistics.estimates import SPLITS, pool_size
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.frame import METRICS, Estimates, Row
 from clinaudit.reports.schema.run_results import Narrowing, Rule, RuleStatus, RunResults, Status, Verdict
 from clinaudit.reports.wording.names import display_words, join_words
-from clinaudit.reports.wording.rule_rows import POOLS
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: Share of patients told to have been trained on, at 1% false positives, above which the verdict says so.
@@ -51,13 +59,13 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
     gate = _Gate(policy, estimates, results, Comparisons(estimates, results), published)
     rules = [gate.rule(asked) for asked in listed if asked.tier not in not_asked]
     if policy.guards.draws and results.release in (None, "weights") and "drawn" not in asked_forms(estimates, results):
-        not_drawn = words.NOT_DRAWN._asdict()
+        not_drawn = decided("not_drawn")._asdict()
         not_drawn.pop("takes_patients")
         of_text = {rule.id for rule in rules if rule.status == "pass" and rule.kind in ("own", "others")}
         rules = [rule.model_copy(update=not_drawn) if rule.id in of_text else rule for rule in rules]
     given = results.settings is not None and results.settings.given
     if given:
-        rules = [words.of_given_answers(rule) for rule in rules]
+        rules = [of_given_answers(rule) for rule in rules]
     asks_of_all = any(limit.metric == DIAGNOSES and limit.diagnoses is None for limit in policy.limits)
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]
     is_done = not any(row.count_high for row in estimates.rows("missing"))
@@ -121,11 +129,11 @@ class _Gate(NamedTuple):
 
     def rule(self, asked: Asked) -> Rule:
         """Return a rule with its status, and what closes it where it is open."""
-        decided, (chance_metric, chance_arm) = self._decide(asked)
+        found, (chance_metric, chance_arm) = self._decide(asked)
         # A guard excuses no failure, and comes before what more patients would mend.
-        if decided.status == "pass" or decided.takes_patients:
+        if found.status == "pass" or found.takes_patients:
             lack = why_withheld(asked, self.policy.guards, self.estimates, knows_chance=bool(chance_metric))
-            decided = lack or decided
+            found = lack or found
         return Rule(
             id=asked.id,
             kind=asked.kind,
@@ -135,9 +143,9 @@ class _Gate(NamedTuple):
             chance_metric=chance_metric,
             chance_arm=chance_arm,
             limit=asked.limit.maximum,
-            status=decided.status,
-            reason=decided.reason,
-            action=self._action(asked, decided, chance_arm),
+            status=found.status,
+            reason=found.reason,
+            action=self._action(asked, found, chance_arm),
         )
 
     def _decide(self, asked: Asked) -> tuple[Decided, tuple[str, str]]:
@@ -148,71 +156,67 @@ class _Gate(NamedTuple):
             sides = self._sides(asked, self.estimates)
             chance = ("", "") if sides.chance is None else (sides.chance.metric, sides.chance.arm)
             silent = is_control_silent(asked, self.estimates)
-            decided = sides.decide(asked.limit.maximum)
-            return words.of_rule(decided, asked.kind, asked.arm, silent_control=silent), chance
+            found = sides.decide(asked.limit.maximum)
+            return of_rule(found, asked.kind, asked.arm, silent_control=silent), chance
         if not asked.tier:
-            return words.NO_DIAGNOSIS_AUDITED, ("", "")
+            return decided("no_diagnosis_audited"), ("", "")
         key = (asked.diagnosis, asked.tier, asked.form)
         pair = self.comparisons.pairs.get(key)
-        decided = self.comparisons.decide(key, asked.limit, self.policy.guards)
-        return decided, ("", "") if pair is None else (asked.limit.metric, pair.other_arm)
+        found = self.comparisons.decide(key, asked.limit, self.policy.guards)
+        return found, ("", "") if pair is None else (asked.limit.metric, pair.other_arm)
 
     def _sides(self, asked: Asked, table: Estimates) -> Sides:
-        """Return the rows of a table; whether the control model shows chance, say the exact ones."""
-        return find_sides(asked, table, by_control=shows_chance_of(asked, self.estimates))
+        """Return the rows of a table that a rule of shares reads; whether the control shows chance, say the exact ones.
+
+        Chance is that of patients never seen where there are at least 50, else of the control model asked the same,
+        where its answers show any; else none is known. A row without a figure shows none.
+        """
+        place = {key: of for key, of in asked.place.items() if key != "arm"}
+        metric, arm = asked.limit.metric, asked.arm
+        figure = table.find(metric, arm=arm, **place)
+        if pools := METRICS[metric].pools:
+            sampled, chance = (_known(table.find(of, arm=arm, **place)) for of in pools)
+            if _size(table, "nontrain") >= FEWEST_FOR_CHANCE and sampled is not None and chance is not None:
+                return Sides(figure, chance, sampled, _scale(table, arm))
+        else:
+            strangers = _known(table.find(metric, arm="nontrain", **place))
+            if strangers is not None and (strangers.of_low or 0) >= FEWEST_FOR_CHANCE:
+                return Sides(figure, strangers)
+        if arm == "nontrain" or not shows_chance_of(asked, self.estimates):
+            return Sides(figure, None)
+        return Sides(figure, _known(table.find(metric, arm="control", **place)))
 
     def _membership(self, asked: Asked) -> Decided:
         found = self.estimates.find("membership_found")
         if found is None or found.low is None or found.high is None:
-            return words.NO_FIGURE.of(why=(found and found.reason) or self.results.not_scored or words.NOT_AUDITED)
+            return decided("no_figure", why=(found and found.reason) or self.results.not_scored or NOT_AUDITED)
         if found.high <= asked.limit.maximum:
-            return words.MEMBERS_HIDDEN
-        return words.AROUND if found.low <= asked.limit.maximum else words.MEMBERS_TOLD
+            return decided("members_hidden")
+        return decided("around") if found.low <= asked.limit.maximum else decided("members_told")
 
-    def _action(self, asked: Asked, decided: Decided, chance_arm: str) -> str:
-        if not decided.takes_patients or self.published is None:
-            return decided.action
+    def _action(self, asked: Asked, found: Decided, chance_arm: str) -> str:
+        if not found.takes_patients or self.published is None:
+            return found.action
         if asked.kind == "diagnoses":
             # What else keeps a comparison open, its published difference does not show.
-            is_of_area = decided == words.ADVANTAGE_POSSIBLE
+            is_of_area = found == decided("advantage_possible")
             number = groups_needed(self.published, asked, chance_arm) if is_of_area else None
-            return decided.action if number is None else words.audit_more(number, " a group")
+            return found.action if number is None else audit_more(number, " a group")
         if asked.kind == "membership":
             sides = Sides(self.published.find("membership_found"), None)
         else:
             sides = self._sides(asked, self.published)
         number = patients_needed(sides, asked.limit.maximum)
         if number is None:
-            return decided.action
+            return found.action
         if asked.kind == "everyday":
-            return words.ask_more_tasks(number)
+            return ask_more_tasks(number)
         # Beside the control model, or nothing, nobody never seen is asked.
         by_strangers = asked.kind == "membership" or asked.arm == "nontrain" or chance_arm not in ("", "control")
         arms = ("train", "nontrain") if by_strangers else ("train",)
         beside = ", and as many never seen" if by_strangers else ""
         held = min(_size(self.published, arm) for arm in arms)
-        return words.audit_more(number, f" trained on{beside}", holds_fewer=number > held)
-
-
-def find_sides(asked: Asked, estimates: Estimates, *, by_control: bool) -> Sides:
-    """Return the rows that a rule of shares reads.
-
-    Chance is that of patients never seen where there are at least 50, else of the control model asked the same, where
-    its answers show any (`by_control`); else none is known. A row without a figure shows none.
-    """
-    place = {key: of for key, of in asked.place.items() if key != "arm"}
-    metric, arm = asked.limit.metric, asked.arm
-    figure = estimates.find(metric, arm=arm, **place)
-    if metric in POOLS:
-        sampled, chance = (_known(estimates.find(of, arm=arm, **place)) for of in POOLS[metric])
-        if _size(estimates, "nontrain") >= FEWEST_FOR_CHANCE and sampled is not None and chance is not None:
-            return Sides(figure, chance, sampled, _scale(estimates, arm))
-    else:
-        strangers = _known(estimates.find(metric, arm="nontrain", **place))
-        if strangers is not None and (strangers.of_low or 0) >= FEWEST_FOR_CHANCE:
-            return Sides(figure, strangers)
-    by_control = by_control and arm != "nontrain"
-    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if by_control else None)
+        return audit_more(number, f" trained on{beside}", holds_fewer=number > held)
 
 
 def _known(row: Row | None) -> Row | None:

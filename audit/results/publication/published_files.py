@@ -24,7 +24,7 @@ from clinaudit.reports.estimates.frame import METRICS, Estimates
 from clinaudit.reports.exports import read_csv, verdict_json, verdict_junit, write_csv
 from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.identity import Identity, read_identity
-from clinaudit.reports.schema.run_results import SCHEMA_VERSION, RunReport, RunResults, Verdict, from_json, to_json
+from clinaudit.reports.schema.run_results import SCHEMA_VERSION, RunReport, RunResults, Verdict, to_json
 
 RESULTS = "results.json"
 ESTIMATES = "results.csv"
@@ -37,7 +37,6 @@ JUNIT = "junit.xml"
 PUBLISHED = (RESULTS, ESTIMATES, RUN_RECORD, REPORT, ANNEX, GATE, JUNIT)
 #: What is rendered from the other files.
 PAGES = (REPORT, ANNEX)
-_OLDER = "of another version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
 def publish_run(
@@ -51,20 +50,26 @@ def publish_run(
 
     `exact` is the table of estimates as measured, `published` what of it may be read outside.
     """
-    write_atomically(run.evidence / ESTIMATES, write_csv(exact))
-    write_atomically(run.root / ESTIMATES, write_csv(published))
-    write_atomically(run.root / RESULTS, to_json(results))
-    write_atomically(run.root / RUN_RECORD, _record_text(record))
+    files = {
+        f"{run.evidence.name}/{ESTIMATES}": write_csv(exact),
+        ESTIMATES: write_csv(published),
+        RESULTS: to_json(results),
+        RUN_RECORD: _record_text(record),
+    }
     for name in (GATE, JUNIT):
         (run.root / name).unlink(missing_ok=True)
     if results.verdict is not None:
-        for name, text in verdict_texts(results.verdict).items():
-            write_atomically(run.root / name, text)
+        files |= {GATE: verdict_json(results.verdict), JUNIT: verdict_junit(results.verdict)}
+    _write(run, files)
     # The pages are made from the files as written, so that `report` gives the same again.
-    for name, text in _render(run).items():
-        write_atomically(run.root / name, text)
+    _write(run, _render(run))
     write_manifest(run)
     return read_published(run)
+
+
+def _write(run: RunDirectory, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        write_atomically(run.root / name, text)
 
 
 def _render(run: RunDirectory, record: Mapping[str, object] | None = None) -> dict[str, str]:
@@ -80,11 +85,6 @@ def _render(run: RunDirectory, record: Mapping[str, object] | None = None) -> di
     return pages
 
 
-def verdict_texts(verdict: Verdict) -> dict[str, str]:
-    """Return the texts of a verdict's machine-readable forms by their names."""
-    return {GATE: verdict_json(verdict), JUNIT: verdict_junit(verdict)}
-
-
 def require_same_verdict(run: RunDirectory, verdict: Verdict) -> None:
     """Raise `IntegrityError` where `gate.json` is not the verdict of `results.json`, which is given.
 
@@ -94,7 +94,7 @@ def require_same_verdict(run: RunDirectory, verdict: Verdict) -> None:
         # Whether it should be there the manifest says.
         return
     try:
-        is_same = json.loads(_read_text(run.root / GATE, GATE)) == json.loads(verdict_json(verdict))
+        is_same = json.loads(_read_text(run.root / GATE, GATE)) == verdict.model_dump(mode="json")
     except ValueError:
         is_same = False
     if not is_same:
@@ -170,10 +170,17 @@ def _read_results(run: RunDirectory) -> RunResults:
     name = f"{run.root.name}/{RESULTS}"
     text = _read_text(run.root / RESULTS, name)
     try:
-        return from_json(text)
+        document = json.loads(text)
+        version = document.get("schema_version") if isinstance(document, dict) else None
+        if not isinstance(version, str) or version == SCHEMA_VERSION:
+            return RunResults.model_validate(document)
     except (ValueError, RecursionError):
         # pydantic's own message quotes the values.
-        raise _unreadable(text, name) from None
+        raise IntegrityError(f"{name} does not follow the results schema; run the audit again") from None
+    raise BadInputError(
+        f"{name} is of another version of clinaudit: read and render it with that version, or audit again in a new"
+        " directory"
+    )
 
 
 def _read_estimates(path: Path, run: RunDirectory) -> Estimates:
@@ -194,16 +201,6 @@ def _read_text(path: Path, name: str) -> str:
         raise IntegrityError(f"{name} is missing; restore it or run the audit again") from None
     except UnicodeDecodeError:
         raise IntegrityError(f"{name} is not UTF-8; run the audit again") from None
-
-
-def _unreadable(text: str, name: str) -> IntegrityError | BadInputError:
-    try:
-        version = json.loads(text).get("schema_version")
-    except (ValueError, AttributeError, RecursionError):
-        version = None
-    if isinstance(version, str) and version != SCHEMA_VERSION:
-        return BadInputError(f"{name} is {_OLDER}")
-    return IntegrityError(f"{name} does not follow the results schema; run the audit again")
 
 
 _CONTRADICTED: Final = "the recorded verdict contradicts {}; run the audit again"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.hostile_text import PAYLOADS
+from support.hostile_text import PAYLOADS, Tree
 from support.pages import Page
 from support.pii.filled_bench import bare_bench, estimate, filled_bench, with_figure
 from support.pii.marked_samples import sample_of
@@ -121,18 +121,15 @@ def test_without_a_model_that_answers_there_is_no_utility_and_the_page_says_why(
     assert "no model was given that answers" in Page(render_pii_bench(bench)).words
 
 
-def test_hostile_names_stay_text_ids_are_unique_and_headings_skip_no_level() -> None:
-    changes = {"name": " ".join(PAYLOADS), "how": " ".join(PAYLOADS)}
-    systems = [each.model_copy(update=changes) for each in filled_bench().systems]
-    hostile = filled_bench().model_copy(update={"systems": systems, "warnings": list(PAYLOADS)})
-    for bench in (hostile, filled_bench(), bare_bench()):
-        page = Page(render_pii_bench(bench))
-        assert not {"script", "img", "iframe", "object", "embed", "form", "base", "link"} & {
-            tag for tag, _ in page.tags
-        }
-        assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
-        assert len(page.ids) == len(set(page.ids))
-        assert max(after - before for before, after in zip(page.headings, page.headings[1:], strict=False)) <= 1
+def test_hostile_names_stay_text() -> None:
+    def named(*names: str) -> list[tuple[str, ...]]:
+        changes = {"name": " ".join(names), "how": " ".join(names)}
+        systems = [each.model_copy(update=changes) for each in filled_bench().systems]
+        warnings = [names[0]] * len(PAYLOADS) if len(names) == 1 else list(names)
+        bench = filled_bench().model_copy(update={"systems": systems, "warnings": warnings})
+        return Tree(render_pii_bench(bench)).shape
+
+    assert named(*PAYLOADS) == named("harmless")
 
 
 def test_a_hostile_sample_is_data_and_the_policy_lets_one_script_run(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from support.full_report import MORE_PATIENTS, full_report
 from support.pages import Page
+from support.runs.tables import row_of
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.figures.leak_figures import text_figures
@@ -38,8 +39,7 @@ def test_six_answers_stand_on_the_first_screen(report: RunReport, html: str) -> 
     assert "Drafts visit notes that clinicians edit" in said
     assert "Fail: this model recites patients’ notes" in said
     # Who gets what: the least knowledge at which a rule on own text fails, with the row's count.
-    row = report.estimates.find("attributable_patients", form="text", tier="encounter_cc", arm="train")
-    assert row is not None
+    row = row_of(report.estimates, "attributable_patients", form="text", tier="encounter_cc", arm="train")
     assert f"first lines of a note gets the patient’s clinical text, of {counts_text(row)} patients" in said
     assert "Do not deploy" in said
     assert MORE_PATIENTS in said
@@ -49,10 +49,9 @@ def test_six_answers_stand_on_the_first_screen(report: RunReport, html: str) -> 
 @pytest.mark.parametrize("forms", [("text",), ("text", "chat")])
 def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...]) -> None:
     report = full_report(forms=forms)
-    assert report.results.verdict is not None
     html = render_report(report)
     for status in ("fail", "inconclusive", "pass"):
-        rules = [rule for rule in report.results.verdict.rules if rule.status == status]
+        rules = [rule for rule in report.rules if rule.status == status]
         (block,) = re.findall(rf'<div class="block {status}".*?</details>', html, flags=re.S)
         lines = re.findall(r'<tr class="rule"><th scope="row">(.*?)</th><td>(.*?)</td>', block)
         assert len(lines) == len(set(lines)) == len(rules)
@@ -104,21 +103,14 @@ def test_hidden_counts_are_printed_as_bounds(report: RunReport, count: int | Non
 
 def test_each_kind_of_text_that_is_limited_has_its_bars_with_the_figure_of_each_arm(report: RunReport) -> None:
     (chart,) = text_figures(report)
-    assert [head.partition(" (")[0] for head in chart.columns[1:]] == [
-        "The patient’s own text",
-        "The same, but for a few words",
-        "Other patients’ text",
-    ]
-    for row in chart.rows:
-        assert [len(cell.bars) for cell in row.cells] == [2, 2, 2]
-    tier = order_tiers(report.estimates.values_of("tier", "attributable_fraction", form="text"))[-1]
-    for metric, cell in zip(
-        ("attributable_fraction", "near_verbatim_attributable_fraction", "other_patient_fraction"),
-        chart.rows[-1].cells,
-        strict=True,
-    ):
-        rows = [report.estimates.find(metric, form="text", tier=tier, arm=arm) for arm in ("train", "nontrain")]
-        assert [bar.text for bar in cell.bars] == [row_text(row, interval=False) for row in rows if row]
+    metrics = ("attributable_fraction", "near_verbatim_attributable_fraction", "other_patient_fraction")
+    tiers = order_tiers(report.estimates.values_of("tier", "attributable_fraction", form="text"))
+    for tier, row in zip(tiers, chart.rows, strict=True):
+        for metric, cell in zip(metrics, row.cells, strict=True):
+            of_arms = (
+                row_of(report.estimates, metric, form="text", tier=tier, arm=arm) for arm in ("train", "nontrain")
+            )
+            assert [bar.text for bar in cell.bars] == [row_text(of, interval=False) for of in of_arms]
 
 
 def test_a_run_without_patients_never_seen_says_so() -> None:

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 import pytest
-from support.hostile_text import PAYLOADS
+from support.hostile_text import PAYLOADS, Tree
 from support.pages import Page
 from support.unlearning.filled_evaluation import bare_evaluation, evaluation, filled_evaluation, model, model_figures
 
@@ -19,11 +19,6 @@ SPLIT = "cancer:5"
 @pytest.fixture(scope="module")
 def filled() -> Evaluation:
     return filled_evaluation()
-
-
-@pytest.fixture(scope="module")
-def page(filled: Evaluation) -> Page:
-    return Page(render_unlearning(filled))
 
 
 def of_two(*more: str, kind: str = "baseline") -> Evaluation:
@@ -49,26 +44,20 @@ def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     assert other.leakage_marks(SPLIT, "factual") == {}
 
 
-def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page) -> None:
-    for own in (page, Page(render_unlearning(bare_evaluation()))):
-        assert not {"script", "img", "iframe", "form", "link"} & {tag for tag, _ in own.tags}
-        assert len(own.ids) == len(set(own.ids))
-        steps = [after - before for before, after in zip(own.headings, own.headings[1:], strict=False)]
-        assert max(steps) <= 1
-
-
 def test_hostile_names_stay_text(filled: Evaluation) -> None:
-    payload = " ".join(PAYLOADS)
-    models = [
-        one.model_copy(update={"name": f"{payload}{one.name}", "kind": "foreign"}) for one in filled.record.models
-    ]
-    record = filled.record.model_copy(
-        update={"before": f"{payload}tuned", "models": models, "made_with": dict.fromkeys(("cs", "es"), payload)}
-    )
-    figures = filled.figures.with_columns(model=pl.concat_str(pl.lit(payload), "model"))
-    own = Page(render_unlearning(Evaluation(record, figures, filled.checks)))
-    assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
-    assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
+    # The command refuses a name that cannot be printed.
+    payload = " ".join(text for text in PAYLOADS if text.isprintable())
+
+    def named(name: str) -> list[tuple[str, ...]]:
+        models = [
+            one.model_copy(update={"name": f"{name}{one.name}", "kind": "foreign"}) for one in filled.record.models
+        ]
+        changes = {"before": f"{name}tuned", "models": models, "made_with": dict.fromkeys(("cs", "es"), name)}
+        figures = filled.figures.with_columns(model=pl.concat_str(pl.lit(name), "model"))
+        record = filled.record.model_copy(update=changes)
+        return Tree(render_unlearning(Evaluation(record, figures, filled.checks))).shape
+
+    assert named(f"harmless {payload}") == named("harmless ")
 
 
 def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: Evaluation) -> None:
@@ -164,7 +153,7 @@ def test_five_questions_stand_beside_ds(filled: Evaluation) -> None:
             "a": a,
             "b": b,
             "passed": passed,
-            "reason": None if passed is not None else "too little",
+            "reason": "too little" if passed is None else None,
         }
         for name, a, b, passed in asked
     ]

@@ -3,7 +3,6 @@
 import dataclasses
 import re
 
-import pytest
 from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 
@@ -108,33 +107,26 @@ def a_rule(metric: str, **fields: str) -> Rule:
 OWN, OTHERS = "attributable_fraction", "other_identifiers"
 
 
-@pytest.mark.parametrize(
-    ("metric", "arm", "chance", "table", "read"),
-    [
-        (OWN, "train", (OWN, "control"), {"train": 0.2, "control": 0.05, "train-control": 0.15}, (0.2, 0.05, 0.15)),
-        # Others' data are compared in equal pools.
-        (
-            *(OTHERS, "nontrain", (f"{OTHERS}_chance", "nontrain")),
-            *({"nontrain": 0.4, f"{OTHERS}_sampled": 0.1, f"{OTHERS}_chance": 0.02}, (0.4, 0.1, 0.02)),
-        ),
-    ],
-)
-def test_a_rule_reads_its_figure_its_chance_and_what_goes_beyond(
-    metric: str, arm: str, chance: tuple[str, str], table: dict[str, float], read: tuple[float, ...]
-) -> None:
+def read(rule: Rule, rows: list[Row]) -> list[float | None]:
+    """Return the figures of a rule: its own, in a pool, of chance, beyond chance."""
+    found = rule_rows(rule, Estimates(as_estimates(rows)))
+    return [row and row.value for row in (found.figure, found.pooled, found.chance, found.beyond)]
+
+
+def test_a_rule_reads_its_figure_its_chance_and_what_goes_beyond() -> None:
     place = {"form": "text", "tier": "public"}
-    rows = [
-        (at(name, **place, arm=arm) if name.startswith(OTHERS) else at(metric, **place, arm=name))._replace(value=value)
-        for name, value in table.items()
-    ]
-    estimates = Estimates(as_estimates(rows))
-    taken_off = dict(zip(("chance_metric", "chance_arm"), chance, strict=True))
-    found = rule_rows(a_rule(metric, **place, arm=arm, **taken_off), estimates)
-    shown = (found.figure, found.pooled, found.chance, found.beyond)
-    assert tuple(row.value for row in shown if row is not None) == read
+    by_arm = {"train": 0.2, "control": 0.05, "train-control": 0.15}
+    rows = [at(OWN, **place, arm=arm)._replace(value=value) for arm, value in by_arm.items()]
+    rule = a_rule(OWN, **place, arm="train", chance_metric=OWN, chance_arm="control")
+    assert read(rule, rows) == [0.2, None, 0.05, 0.15]
     # Where chance was not known, none is shown beside the figure.
-    alone = rule_rows(a_rule(metric, **place, arm=arm), estimates)
-    assert (alone.pooled, alone.chance, alone.beyond) == (None, None, None)
+    assert read(a_rule(OWN, **place, arm="train"), rows) == [0.2, None, None, None]
+    # Others' data are compared in equal pools.
+    place["arm"] = "nontrain"
+    in_pools = {OTHERS: 0.4, f"{OTHERS}_sampled": 0.1, f"{OTHERS}_chance": 0.02}
+    rows = [at(metric, **place)._replace(value=value) for metric, value in in_pools.items()]
+    rule = a_rule(OTHERS, **place, chance_metric=f"{OTHERS}_chance", chance_arm="nontrain")
+    assert read(rule, rows) == [0.4, 0.1, 0.02, None]
 
 
 def test_every_change_stands_in_one_table() -> None:

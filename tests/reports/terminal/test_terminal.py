@@ -7,6 +7,7 @@ import pytest
 from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report, invented_verdict
+from support.runs.tables import row_of, value_of
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
@@ -42,14 +43,13 @@ def test_when_colour_is_wanted(terminal: bool, environment: dict[str, str], want
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_verdict_fits_a_terminal_and_every_rule_is_counted(colour: bool) -> None:
     report = invented_report(ESTIMATES)
-    assert report.results.verdict is not None
     text = re.sub(r"\x1b\[[0-9;]*m", "", report_text(report, colour=colour))
     lines = text.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     assert lines[0].startswith("FAIL (policy default): ")
     headed = [int(number) for number in re.findall(r"^(?:Failed, |Open, |Passed: )(\d+) rules?", text, re.M)]
-    assert sum(headed) == len(report.results.verdict.rules)
+    assert sum(headed) == len(report.rules)
     assert text == report_text(report)
 
 
@@ -61,17 +61,14 @@ def shown(rule: Rule, estimates: Estimates = ESTIMATES) -> str:
 
 def test_a_failed_rule_has_its_figure_its_limit_and_what_goes_beyond_chance() -> None:
     rule = next(one for one in VERDICT.rules if one.metric == "attributable_fraction" and one.status == "fail")
-    row = ESTIMATES.find(rule.metric, form="text", tier=rule.tier, arm="train")
-    assert row is not None
-    assert row.value is not None
-    assert f"Own text (at most 5%): Appointment, complaint and history {100 * row.value:.0f}% (" in shown(rule)
+    value = value_of(ESTIMATES, rule.metric, form="text", tier=rule.tier, arm="train")
+    assert f"Own text (at most 5%): Appointment, complaint and history {100 * value:.0f}% (" in shown(rule)
     assert re.search(r"beyond chance \+[0-9.]+% \(\+[0-9.]+ to \+[0-9.]+\)", shown(rule))
     rule = next(one for one in VERDICT.rules if one.kind == "diagnoses" and one.status == "fail")
     assert re.search(r"\w+ \(at most 0\.25\): .* 0\.\d\d \(0\..*\), beyond chance \+0\.\d\d \(\+0\.", shown(rule))
     # A published bound stands as such.
     rule = next(one for one in VERDICT.rules if one.metric == "own_identifiers")
-    row = ESTIMATES.find("own_identifiers", form="text", tier=rule.tier, arm="train")
-    assert row is not None
+    row = row_of(ESTIMATES, "own_identifiers", form="text", tier=rule.tier, arm="train")
     hidden = row._replace(value=None, low=0.0, high=0.08, count_low=1, count_high=10, of_low=130, of_high=130)
     bound = shown(rule, Estimates(as_estimates([hidden])))
     assert "Public facts fewer than 11 of 130: below 8.5% (0 to 8)" in bound

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
+from support.runs.tables import row_of
 
 from clinaudit.audit.results.comparison.comparison import compare_rows
 from clinaudit.audit.statistics.estimates import add_differences, mean_row, share_row
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.frame import Estimates, Row, RuleKind, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.comparison import Change, Comparison
-from clinaudit.reports.schema.run_results import Rule, RuleKind, RunReport, RunResults, Verdict
+from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
 from clinaudit.reports.wording.certificate import conclusion_sentence
 from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.first_screen import (
@@ -43,8 +44,7 @@ def test_a_share_of_patients(count: int, of: int, exact: str, counts: str, figur
 
 def test_a_count_within_others_stands_between_its_ends() -> None:
     rows = [share_row("hit_rate", 60, 130, arm="train"), share_row("attributable_patients", 55, 130, arm="train")]
-    own = Estimates(publish(as_estimates(rows))).find("attributable_patients", arm="train")
-    assert own is not None
+    own = row_of(Estimates(publish(as_estimates(rows))), "attributable_patients", arm="train")
     assert counts_text(own) == "50–59 of 130"
 
 

@@ -10,10 +10,10 @@ from support.planted_runs import FULL, planted, shares, with_rows
 
 from clinaudit.audit.measures.generation.answers import find_what_says_something
 from clinaudit.audit.measures.memorization.estimates import estimate_answers
-from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.power import Design, Model, panel_ids
 from clinaudit.audit.results.gate.verdict import decide
+from clinaudit.audit.results.gate.words import decided
 from clinaudit.audit.runtime.run.evidence_tables import make_frame, schema_of
 from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
@@ -189,41 +189,41 @@ def test_each_guard_stops_only_the_rules_that_it_is_about():
 
 
 def test_beside_a_control_that_says_nothing_each_rule_is_decided_as_without_one():
-    def decided(run):
+    def outcome(run):
         verdict = decide(load_policy(), *run)
         return [(rule.id, rule.status, rule.chance_arm) for rule in verdict.rules]
 
     for model in (Model(own=ALL, own_identifiers=ALL), Model(chance=0.0)):
         estimates, results = planted(model, BY_CONTROL)
-        alone = decided(planted(model, replace(FULL, nontrain=0)))
+        alone = outcome(planted(model, replace(FULL, nontrain=0)))
         dead = with_rows(estimates, silent(estimates)), results
-        assert decided(dead) == alone
-        assert decided((estimates, results)) != alone
+        assert outcome(dead) == alone
+        assert outcome((estimates, results)) != alone
         # Each kind of rule looks at the answers that it is about.
         short = with_rows(estimates, shares(estimates, "long_answers", 0.89, arm="control")), results
-        by_control = {id_.split("/")[0] for id_, _, arm in decided(short) if arm}
+        by_control = {id_.split("/")[0] for id_, _, arm in outcome(short) if arm}
         assert by_control == {"own_identifiers", "other_identifiers", "queries_needed", "auroc_all"}
     # Queries are of plain text, whatever it says in a chat.
     estimates, results = planted(Model(chance=0.0), replace(BY_CONTROL, forms=("text", "chat")))
     mute = with_rows(estimates, shares(estimates, "answered", 0.0, arm="control", form="chat")), results
-    kept = {id_: arm for id_, _, arm in decided((estimates, results)) if id_.startswith("queries_needed")}
+    kept = {id_: arm for id_, _, arm in outcome((estimates, results)) if id_.startswith("queries_needed")}
     assert set(kept.values()) == {"control"}
-    assert {id_: arm for id_, _, arm in decided(mute) if id_ in kept} == kept
+    assert {id_: arm for id_, _, arm in outcome(mute) if id_ in kept} == kept
     # Its scores were asked for alone.
     unasked = [row for row in estimates if row.arm != "control" or row.metric == "queries_needed"]
-    by_scores = decided((Estimates(as_estimates(unasked)), results))
+    by_scores = outcome((Estimates(as_estimates(unasked)), results))
     assert {id_.split("/")[0] for id_, _, arm in by_scores if arm} == {"queries_needed"}
     verdict = decide(load_policy(), *control_that_says_nothing())
     assert {rule.reason for rule in verdict.rules if rule.status == "inconclusive"} == {
-        words.CONTROL_SAYS_NOTHING.reason,
-        words.NO_CONTROL_TO_COMPARE.reason,
+        decided("control_says_nothing").reason,
+        decided("no_control_to_compare").reason,
     }
     assert verdict.remarks == [
         "Some answers of the control model are empty, loop, stop early or are the same for all: there it does not show "
         "what chance gives, and rules are decided as without it."
     ]
     strict = {rule.id: rule.reason for rule in decide(load_policy(Path("strict")), *dead).rules}
-    assert strict["own_identifiers/public/text"] == words.NO_CONTROL_BESIDE.reason
+    assert strict["own_identifiers/public/text"] == decided("no_control_beside").reason
 
 
 def without_a_diagnosis():

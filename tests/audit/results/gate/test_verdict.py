@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 from support.planted_runs import FULL, planted, shares, with_rows
 
-from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Sides
 from clinaudit.audit.results.gate.guards import Comparisons, why_judge_not_accepted
 from clinaudit.audit.results.gate.needed import patients_needed
-from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
+from clinaudit.audit.results.gate.policy import POLICIES_PATH, Guards, Limit, Policy, load_policy
 from clinaudit.audit.results.gate.power import Design, Model, draw_run, panel_ids
 from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
+from clinaudit.audit.results.gate.words import DECIDED, decided
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Row, at
+from clinaudit.reports.estimates.frame import METRICS, Metric, Row, at
 from clinaudit.reports.estimates.intervals import beta_bounds
-from clinaudit.reports.schema.run_results import CohortFacts, RunResults, Settings
+from clinaudit.reports.pages.report import render_annex, render_report
+from clinaudit.reports.schema.run_results import CohortFacts, RunReport, RunResults, Settings
 
 OWN = Limit("attributable_fraction", 0.05, ("public", "encounter"))
 ONE_TIER = Design(tiers=("encounter",), tasks=0)
@@ -183,9 +184,8 @@ def test_texts_without_a_verdict_count_as_the_worst_that_they_could_be():
         return rule_of(limit, with_rows(estimates, moved), results).reason
 
     found = [unjudged(*of) for of in ((0, 0.10), (30, 0.10), (30, 0.16), (31, 0.16))]
-    kept, possible, unknown = (
-        of.reason for of in (words.NO_ADVANTAGE, words.ADVANTAGE_POSSIBLE, words.TOO_MANY_UNJUDGED.of(most="10%"))
-    )
+    kept, possible = (decided(name).reason for name in ("no_advantage", "advantage_possible"))
+    unknown = decided("too_many_unjudged", most="10%").reason
     assert found == [kept, possible, kept, unknown]
 
 
@@ -210,6 +210,28 @@ def test_a_cohort_that_could_not_be_compared_is_open():
     assert rule_of(only(Limit("auroc_all", 0.25, ("public",), diagnoses=("ptsd",))), estimates).reason == (
         "This diagnosis was not audited."
     )
+
+
+def test_a_new_metric_that_a_policy_limits_is_one_entry_and_rows(monkeypatch):
+    sentence = "Share of patients of whom a line is copied."
+    entry = Metric("lines", "Copied lines", "share", sentence, question="are lines copied of at most {limit} of them")
+    monkeypatch.setitem(METRICS, "lines", entry)
+    estimates, results = planted(Model(), ONE_TIER)
+    place = {"form": "text", "tier": "encounter"}
+    rows = [share_row("lines", count, 200, **place, arm=arm) for arm, count in (("train", 100), ("nontrain", 0))]
+    table = with_rows(estimates, rows)
+    verdict = decide(only(Limit("lines", 0.05, ("encounter",))), table, results)
+    (rule,) = verdict.rules
+    assert (rule.id, rule.kind, rule.status) == ("lines/encounter/text", "own", "fail")
+    assert rule.question.endswith(": are lines copied of at most 5% of them?")
+    report = RunReport(results.model_copy(update={"verdict": verdict}), table, {})
+    assert "Copied lines: 100 of 200. Patients never seen: none of 200." in render_report(report)
+    assert sentence in render_annex(report)
+
+
+def test_every_reason_of_the_file_is_given_by_the_gate_and_every_one_given_is_there():
+    code = "".join(path.read_text(encoding="utf-8") for path in POLICIES_PATH.parent.glob("*.py"))
+    assert set(re.findall(r'decided\(\s*"(\w+)"', code)) == DECIDED.keys()
 
 
 def _words(estimates, results):
@@ -269,22 +291,22 @@ NONE = row(0.0, 0.0, 0.0)
     ("figure", "chance", "expected"),
     [
         # Without chance in it, the difference has the figure's ends.
-        (row(0.06, 0.04, 0.10), NONE, words.WITHIN),
-        (row(0.06, 0.04, 0.1001), NONE, words.AROUND),
-        (row(0.20, 0.11, 0.30), NONE, words.BEYOND),
-        (row(0.20, 0.10, 0.30), NONE, words.AROUND),
+        (row(0.06, 0.04, 0.10), NONE, decided("within")),
+        (row(0.06, 0.04, 0.1001), NONE, decided("around")),
+        (row(0.20, 0.11, 0.30), NONE, decided("beyond")),
+        (row(0.20, 0.10, 0.30), NONE, decided("around")),
         # d = 0.14 and its lower end 0.14 - hypot(0.08, 0.06) = 0.04: above 0, the figure's above the limit.
-        (row(0.20, 0.12, 0.30), row(0.06, 0.03, 0.12), words.BEYOND),
+        (row(0.20, 0.12, 0.30), row(0.06, 0.03, 0.12), decided("beyond")),
         # d = 0.10, its lower end 0.10 - hypot(0.08, 0.06) = 0 (to rounding below): may be chance.
-        (row(0.20, 0.12, 0.30), row(0.1001, 0.05, 0.1601), words.LIKE_CHANCE),
+        (row(0.20, 0.12, 0.30), row(0.1001, 0.05, 0.1601), decided("like_chance")),
         # d's upper end: 0.02 + hypot(0.04, 0.03) = 0.07.
-        (row(0.10, 0.06, 0.14), row(0.08, 0.05, 0.12), words.WITHIN),
+        (row(0.10, 0.06, 0.14), row(0.08, 0.05, 0.12), decided("within")),
         # The same difference, but of strangers as much as is forbidden comes out.
-        (row(0.20, 0.16, 0.24), row(0.18, 0.15, 0.22), words.STRANGERS),
+        (row(0.20, 0.16, 0.24), row(0.18, 0.15, 0.22), decided("strangers")),
         # Nothing shows chance: within, it passes; beyond, it is open.
-        (row(0.05, 0.02, 0.10), None, words.WITHIN),
-        (row(0.20, 0.11, 0.30), None, words.CHANCE_NOT_KNOWN),
-        (row(0.08, 0.02, 0.12), None, words.AROUND),
+        (row(0.05, 0.02, 0.10), None, decided("within")),
+        (row(0.20, 0.11, 0.30), None, decided("chance_not_known")),
+        (row(0.08, 0.02, 0.12), None, decided("around")),
     ],
 )
 def test_a_share_less_chance_is_held_against_the_limit(figure, chance, expected):
@@ -300,18 +322,18 @@ def test_nothing_measured_is_no_pass():
     ("whole", "sampled", "chance", "scale", "expected"),
     [
         # The whole figure is within, whatever 27 times the sampled difference's upper end is.
-        (row(0.02, 0.01, 0.04), row(0.01, 0.0, 0.03), row(0.01, 0.0, 0.03), 27.0, words.WITHIN),
+        (row(0.02, 0.01, 0.04), row(0.01, 0.0, 0.03), row(0.01, 0.0, 0.03), 27.0, decided("within")),
         # It is not, and the sampled one is only in its own pool: 27 times 0.03 is beyond.
-        (row(0.90, 0.85, 0.94), row(0.03, 0.0, 0.06), row(0.0, 0.0, 0.03), 27.0, words.LIKE_CHANCE),
-        (row(0.90, 0.85, 0.94), row(0.08, 0.04, 0.13), row(0.0, 0.0, 0.03), 27.0, words.BEYOND),
+        (row(0.90, 0.85, 0.94), row(0.03, 0.0, 0.06), row(0.0, 0.0, 0.03), 27.0, decided("like_chance")),
+        (row(0.90, 0.85, 0.94), row(0.08, 0.04, 0.13), row(0.0, 0.0, 0.03), 27.0, decided("beyond")),
         # Chance explains it in equal pools.
-        (row(0.20, 0.15, 0.26), row(0.10, 0.08, 0.12), row(0.10, 0.08, 0.12), 2.0, words.STRANGERS),
-        (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 2.0, words.WITHIN),
-        (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 4.0, words.AROUND),
+        (row(0.20, 0.15, 0.26), row(0.10, 0.08, 0.12), row(0.10, 0.08, 0.12), 2.0, decided("strangers")),
+        (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 2.0, decided("within")),
+        (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 4.0, decided("around")),
         # Nothing is given of all who were trained on: chance in pools has nothing to be taken off.
-        (row(0.0, 0.0, 0.03), row(0.15, 0.10, 0.23), row(0.31, 0.23, 0.40), 1.0, words.WITHIN),
+        (row(0.0, 0.0, 0.03), row(0.15, 0.10, 0.23), row(0.31, 0.23, 0.40), 1.0, decided("within")),
         # One patient's text in every answer, and not in the sampled pool.
-        (row(1.00, 0.99, 1.00), row(0.0, 0.0, 0.01), row(0.0, 0.0, 0.01), 2.0, words.LIKE_CHANCE),
+        (row(1.00, 0.99, 1.00), row(0.0, 0.0, 0.01), row(0.0, 0.0, 0.01), 2.0, decided("like_chance")),
     ],
 )
 def test_pools_of_equal_size_are_scaled_to_all_who_were_trained_on(whole, sampled, chance, scale, expected):
