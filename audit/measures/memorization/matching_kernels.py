@@ -12,6 +12,7 @@ Ids = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 # Odd 64-bit constants without structure: the golden ratio, and a multiplier of wyhash.
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xA0761D6478BD642F)
@@ -93,6 +94,95 @@ def find_grams(
 
 
 @numba.njit(cache=True, nogil=True)
+def find_runs(
+    grams: Places, starts: Places, other_grams: Places, other_starts: Places, size: int, most: int
+) -> tuple[Places, Places, Places, Places, Places]:
+    """Return the longest runs of grams that a sequence shares with another one; of each five numbers, shape (runs,).
+
+    These are the sequence and the other one, where the run begins in either (all sequences laid end to end), and its
+    ids. `grams` are those that `find_grams` returns for n = `size`, which is 2 at least. A gram that a sequence holds
+    more than `most` times begins and prolongs no run: the work stays bounded where text repeats itself. Runs come by
+    other sequence, sequence, and place.
+    """
+    counts = np.zeros(len(grams), dtype=np.int64)
+    is_rare = np.zeros(len(grams), dtype=np.bool_)
+    for sequence in range(len(starts) - 1):
+        own = range(starts[sequence], starts[sequence + 1])
+        for x in own:
+            counts[grams[x]] += grams[x] >= 0
+        for x in own:
+            is_rare[x] = 0 < counts[grams[x]] <= most and grams[x] >= 0
+        for x in own:
+            counts[grams[x]] = 0
+    # By gram the last place in the other sequence, and by place the one before.
+    last = np.full(len(grams), -1, dtype=np.int64)
+    before = np.full(len(other_grams), -1, dtype=np.int64)
+    # By diagonal, the difference of places: the run that came last. None goes on in another sequence: the last places
+    # of a sequence begin no gram.
+    run_at = np.full(len(grams) + len(other_grams), -1, dtype=np.int64)
+    runs = [np.int64(0) for _ in range(0)]
+    for other in range(len(other_starts) - 1):
+        others = range(other_starts[other], other_starts[other + 1])
+        for y in others:
+            gram = other_grams[y]
+            if gram >= 0:
+                counts[gram] += 1
+                before[y], last[gram] = last[gram], y
+        for sequence in range(len(starts) - 1):
+            for x in range(starts[sequence], starts[sequence + 1]):
+                if not is_rare[x] or counts[grams[x]] > most:
+                    continue
+                y = last[grams[x]]
+                while y >= 0:
+                    run = run_at[y - x + len(grams)]
+                    if run >= 0 and runs[run + 2] + runs[run + 4] - size + 1 == x:
+                        runs[run + 4] += 1
+                    else:
+                        run_at[y - x + len(grams)] = len(runs)
+                        runs.extend([np.int64(sequence), np.int64(other), np.int64(x), y, np.int64(size)])
+                    y = before[y]
+        for y in others:
+            if other_grams[y] >= 0:
+                counts[other_grams[y]], last[other_grams[y]] = 0, -1
+    table = np.array(runs).reshape(len(runs) // 5, 5)
+    return (table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy(), table[:, 4].copy())
+
+
+@numba.njit(cache=True, nogil=True)
+def chain_runs(owners: Places, readings: Places, starts: Places, places: Places, lengths: Places, most: int) -> Places:
+    """Return for each of the runs of `find_runs` one run of its chain, the same for all of a chain; shape (runs,).
+
+    A run goes on another one of the same sequences where it begins later and ends later in both, at most `most` tokens
+    after the other's end.
+    """
+    chains = np.arange(len(starts))
+    for one in range(len(starts)):
+        end, place_end = starts[one] + lengths[one], places[one] + lengths[one]
+        other = one + 1
+        while (
+            other < len(starts)
+            and readings[other] == readings[one]
+            and owners[other] == owners[one]
+            and starts[other] <= end + most
+        ):
+            goes_on = starts[one] < starts[other] and places[one] < places[other] <= place_end + most
+            if goes_on and end < starts[other] + lengths[other] and place_end < places[other] + lengths[other]:
+                first, second = one, other
+                while chains[first] != first:
+                    first = chains[first]
+                while chains[second] != second:
+                    second = chains[second]
+                chains[second] = first
+            other += 1
+    for run in range(len(starts)):
+        chain = run
+        while chains[chain] != chain:
+            chain = chains[chain]
+        chains[run] = chain
+    return chains
+
+
+@numba.njit(cache=True, nogil=True)
 def number_stretches(text: Bytes, begins: Places, ends: Places) -> tuple[Places, Places]:
     """Number the distinct ones of some stretches of a text in order: return where each stands first, and all numbers.
 
@@ -167,7 +257,7 @@ def choose_anchors(
 
 
 @numba.njit(cache=True, nogil=True)
-def chain_anchors(anchors: Words, wanted: Places) -> tuple[Places, Places]:
+def chain_anchors(anchors: Words, wanted: Places) -> tuple[Numbers, Numbers]:
     """Return the first of the `wanted` anchors in each bucket of hashes, and of each anchor the next one; -1: none."""
     bits = _bits_for(len(wanted))
     heads = np.full(1 << bits, -1, dtype=np.int32)
@@ -185,8 +275,8 @@ def find_texts(
     ends: Places,
     anchors: Words,
     offsets: Places,
-    heads: Places,
-    following: Places,
+    heads: Numbers,
+    following: Numbers,
     width: int,
     notes: Bytes,
     note_starts: Places,

@@ -55,7 +55,7 @@ class _Search(NamedTuple):
     """What all shards share: the texts, by the width of their anchors these anchors by hash, and when it is enough."""
 
     texts: Texts
-    chains: dict[int, tuple[Places, Places]]
+    chains: dict[int, tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
     #: A text that so many patients of a shard hold is looked for no more.
     most: int
 
