@@ -43,6 +43,23 @@ def _power(n: int) -> np.uint64:
     return power
 
 
+@numba.njit(cache=True, nogil=True)
+def _powers(most: int) -> Words:
+    """Return the factors of the ids that leave a rolling hash of 0 to `most` ids."""
+    powers = np.ones(most + 1, dtype=np.uint64)
+    for n in range(most):
+        powers[n + 1] = powers[n] * _BASE
+    return powers
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_prefixes(text: Bytes, begin: int, end: int, prefixes: Words) -> None:
+    """Set the hashes of what begins at `begin`, of 0 bytes and more: from two of them follows that of a stretch."""
+    prefixes[0] = 0
+    for at in range(end - begin):
+        prefixes[at + 1] = prefixes[at] * _BASE + np.uint64(text[begin + at]) + np.uint64(1)
+
+
 @numba.njit(inline="always")
 def _bits_for(count: int) -> int:
     """Return how many bits number the buckets of so many hashes: at least four buckets each."""
@@ -216,32 +233,33 @@ def number_stretches(text: Bytes, begins: Places, ends: Places) -> tuple[Places,
 @numba.njit(cache=True, nogil=True)
 def choose_anchors(
     text: Bytes, begins: Places, ends: Places, widths: tuple[int, ...]
-) -> tuple[npt.NDArray[np.uint8], Words, Places]:
+) -> tuple[npt.NDArray[np.uint8], Words, Places, Words]:
     """Choose an anchor of each of some stretches of a text: of its strings the one that is rarest in the whole text.
 
-    Return its width, its hash and its offset in the stretch, shape (stretches,) each. Its width is the first of
-    `widths` that the stretch has room for; strings are counted at every eighth of their width, by a part of their hash.
+    Return its width, its hash and its offset in the stretch, and the stretch's hash, shape (stretches,) each. Its width
+    is the first of `widths` that the stretch has room for; strings are counted at every eighth of their width, by a
+    part of their hash.
     """
     chosen = np.zeros(len(begins), dtype=np.uint8)
     anchors = np.zeros(len(begins), dtype=np.uint64)
     offsets = np.zeros(len(begins), dtype=np.int64)
     shift = np.uint64(64 - _COUNTED_BITS)
+    prefixes = np.empty(len(text) + 1, dtype=np.uint64)
+    _hash_prefixes(text, 0, len(text), prefixes)
+    powers = _powers(max(32, (ends - begins).max() if len(begins) else 0))
+    whole = np.empty(len(begins), dtype=np.uint64)
+    for index in range(len(begins)):
+        whole[index] = prefixes[ends[index]] - prefixes[begins[index]] * powers[ends[index] - begins[index]]
     for width in widths:
         if chosen.all():
             break
         stride = max(1, width // 8)
         hashes = np.zeros(max(0, (len(text) - width) // stride + 1), dtype=np.uint64)
         crowds = np.zeros(1 << _COUNTED_BITS, dtype=np.int32)
-        leaving = _power(width)
-        value = np.uint64(0)
-        for end in range(len(text)):
-            begin = end - width + 1
-            value = value * _BASE + np.uint64(text[end]) + np.uint64(1)
-            if begin > 0:
-                value -= (np.uint64(text[begin - 1]) + np.uint64(1)) * leaving
-            if begin >= 0 and begin % stride == 0:
-                hashes[begin // stride] = _mix(value)
-                crowds[_mix(value) >> shift] += 1
+        for number in range(len(hashes)):
+            begin = number * stride
+            hashes[number] = _mix(prefixes[begin + width] - prefixes[begin] * powers[width])
+            crowds[hashes[number] >> shift] += 1
         for index in range(len(begins)):
             first, last = (begins[index] + stride - 1) // stride, (ends[index] - width) // stride
             if chosen[index] or last < first:
@@ -253,7 +271,7 @@ def choose_anchors(
                 if crowd < fewest or (crowd == fewest and hashes[at] < hashes[least]):
                     least = at
             chosen[index], anchors[index], offsets[index] = width, hashes[least], least * stride - begins[index]
-    return chosen, anchors, offsets
+    return chosen, anchors, offsets, whole
 
 
 @numba.njit(cache=True, nogil=True)
@@ -275,6 +293,7 @@ def find_texts(
     ends: Places,
     anchors: Words,
     offsets: Places,
+    hashes: Words,
     heads: Numbers,
     following: Numbers,
     width: int,
@@ -292,30 +311,26 @@ def find_texts(
     The texts are those of `chain_anchors`, with anchors of one width; the notes are those of `PackedTexts`. A text that
     `most` patients hold is looked for no more.
     """
-    leaving = _power(width)
     shift = np.uint64(64 - _bits_for(len(heads) // 4))
+    longest = (note_ends - note_starts).max() if len(note_starts) else 0
+    powers, prefixes = _powers(max(longest, width)), np.empty(longest + 1, dtype=np.uint64)
     for patient in range(len(first_notes) - 1):
         for note in range(first_notes[patient], first_notes[patient + 1]):
-            start, stop = note_starts[note], note_ends[note]
-            value = np.uint64(0)
-            for end in range(start, stop):
-                begin = end - width + 1
-                value = value * _BASE + np.uint64(notes[end]) + np.uint64(1)
-                if begin > start:
-                    value -= (np.uint64(notes[begin - 1]) + np.uint64(1)) * leaving
-                if begin < start:
-                    continue
-                mixed = _mix(value)
+            start, size = note_starts[note], note_ends[note] - note_starts[note]
+            _hash_prefixes(notes, start, start + size, prefixes)
+            for begin in range(size - width + 1):
+                mixed = _mix(prefixes[begin + width] - prefixes[begin] * powers[width])
                 number = heads[mixed >> shift]
                 while number >= 0:
                     at, length = begin - offsets[number], ends[number] - begins[number]
+                    # By their hashes first: where text repeats itself, many that share an anchor differ at the end.
                     if (
                         anchors[number] == mixed
                         and lasts[number] != patient
                         and counts[number] < most
-                        and start <= at
-                        and at + length <= stop
-                        and _is_same(text, begins[number], notes, at, length)
+                        and 0 <= at <= size - length
+                        and prefixes[at + length] - prefixes[at] * powers[length] == hashes[number]
+                        and _is_same(text, begins[number], notes, start + at, length)
                     ):
                         firsts[number] = firsts[number] if counts[number] else patient
                         lasts[number] = patient

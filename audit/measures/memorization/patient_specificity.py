@@ -45,10 +45,11 @@ class Texts(NamedTuple):
     text: Bytes
     begins: Places
     ends: Places
-    #: Bytes of the anchor, its hash, and where it stands in the text.
+    #: Bytes of the anchor, its hash, and where it stands in the text; the hash of the text.
     widths: npt.NDArray[np.uint8]
     anchors: npt.NDArray[np.uint64]
     offsets: Places
+    hashes: npt.NDArray[np.uint64]
 
 
 class _Search(NamedTuple):
@@ -73,10 +74,10 @@ class _Search(NamedTuple):
         from clinaudit.audit.measures.memorization.matching_kernels import find_texts
 
         counts, firsts, lasts = (np.full(len(self.texts.begins), value) for value in (0, -1, -1))
-        text, begins, ends, _, anchors, offsets = self.texts
+        text, begins, ends, _, anchors, offsets, hashes = self.texts
         packed = notes.text, notes.starts, notes.ends, notes.first_notes
         for width, chains in self.chains.items():
-            own = text, begins, ends, anchors, offsets, *chains, width
+            own = text, begins, ends, anchors, offsets, hashes, *chains, width
             find_texts(*own, *packed, self.most, counts, firsts, lasts)
         return counts, firsts, lasts
 

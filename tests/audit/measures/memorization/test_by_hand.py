@@ -112,6 +112,8 @@ LONG = (
         ([LONG, LONG[20:80], LONG[40:], LONG[:60]], [[LONG], [LONG[:80]]], [1, 2, 1, 2]),
         # A text that is a note, one that begins it, one that ends it.
         ([LONG, "x" + LONG, LONG + "x"], [[LONG], ["x" + LONG], [LONG + "x"]], [3, 1, 1]),
+        # Ruled lines of one anchor, shorter and longer than those of the notes.
+        (["-" * length for length in (40, 70, 71, 99)], [["-" * 70 + "\n" + "-" * 60], ["-" * 98]], [2, 2, 1, 0]),
         # Short texts beside long ones.
         (["c", "cough", "a cough for t", "a cough for th", "漢", "漢字"], [[LONG], ["漢字"], [""]], [1, 1, 1, 1, 1, 1]),
         # Characters of several bytes do not match from within.
