@@ -34,15 +34,6 @@ def _mix(value: np.uint64) -> np.uint64:
     return (value ^ (value >> np.uint64(29))) * _MIX
 
 
-@numba.njit(inline="always")
-def _power(n: int) -> np.uint64:
-    """Return the factor of the id that leaves a rolling hash of n ids."""
-    power = np.uint64(1)
-    for _ in range(n):
-        power *= _BASE
-    return power
-
-
 @numba.njit(cache=True, nogil=True)
 def _powers(most: int) -> Words:
     """Return the factors of the ids that leave a rolling hash of 0 to `most` ids."""
@@ -89,7 +80,7 @@ def find_grams(
     heads = np.full(1 << bits, -1, dtype=np.int64)
     following = np.empty(len(known), dtype=np.int64)
     shift = np.uint64(64 - bits)
-    leaving = _power(n)
+    leaving = _powers(n)[n]
     for ids, starts, places, is_known in ((known, known_starts, first, True), (others, other_starts, found, False)):
         for sequence in range(len(starts) - 1):
             value = np.uint64(0)
