@@ -130,13 +130,13 @@ def draw_regions(notes: PackedTexts, number: int, *, least: int = 120, most: int
     return sorted(regions)
 
 
-def with_ahocorasick_rs(texts: Sequence[str], notes: PackedTexts) -> list[int]:
+def with_anchors(texts: Sequence[str], notes: PackedTexts) -> list[int]:
     """K as the product counts it, in one process."""
     return count_patients(pl.Series(texts), notes, runner=LocalRunner(1))["patient_count"].to_list()
 
 
 def with_pyahocorasick(texts: Sequence[str], notes: PackedTexts) -> list[int]:
-    """The same with the library in C, on text; `iter` sees nested and overlapping matches."""
+    """The same by a library's automaton in C; `iter` sees nested and overlapping matches."""
     import ahocorasick
 
     counts = np.zeros(len(texts), dtype=np.int64)
@@ -150,7 +150,7 @@ def with_pyahocorasick(texts: Sequence[str], notes: PackedTexts) -> list[int]:
     return counts.tolist()
 
 
-CONTENDERS = {"pyahocorasick": with_pyahocorasick, "ahocorasick_rs": with_ahocorasick_rs}
+CONTENDERS = {"pyahocorasick": with_pyahocorasick, "ours": with_anchors}
 
 
 def measure_count(contender: str, corpus: Path, regions: int) -> dict[str, Any]:

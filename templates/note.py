@@ -321,6 +321,9 @@ class LaidOutNote:
         # A cue of the last line may end in the next one.
         text = plain_blanks(self.text[begin : end + _LONGEST_CUE])
         by_rule = {rule: list(find(text[: end - begin])) for rule, find in self._reader.rules.items()}
+        if not any(by_rule.values()):
+            # The terms, for which the whole note is read, could only take away.
+            return bytes(span_chars.end - span_chars.start)
         terms = [
             Span(max(0, first - begin), min(last - begin, len(text)))
             for first, last in self._terms

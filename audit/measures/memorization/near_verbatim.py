@@ -18,7 +18,6 @@ from clinaudit.audit.measures.memorization.patient_text import (
     TokenSequences,
     concatenate_sequences,
     find_stretches,
-    lay_ranges,
 )
 from clinaudit.audit.measures.memorization.verbatim import merge_overlapping_matches, read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -58,11 +57,8 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     if match_tokens < 1:
         raise ValueError("an n-gram has at least one token")
     missed = match_tokens // 5
-    starts, ends, places = _find_runs(generations, notes, max(2, missed), match_tokens)
-    owners = np.searchsorted(generations.starts, starts, side="right") - 1
+    owners, readings, starts, ends, places, chains = _find_chains(generations, notes, match_tokens)
     begun = generations.starts[owners]
-    readings = np.searchsorted(notes.starts, places, side="right") - 1
-    chains = _chain(owners, readings, starts, ends, places, missed)
     (rows,) = np.nonzero(np.bincount(chains, weights=ends - starts, minlength=1)[chains] >= match_tokens - missed)
     rows = rows[np.argsort(chains[rows], kind="stable")]
     (firsts,) = np.nonzero(np.diff(chains[rows], prepend=-1))
@@ -91,64 +87,24 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     )
 
 
-def _rare(grams: Numbers, starts: Numbers, most: int) -> tuple[Numbers, Numbers]:
-    """Return where the grams stand that their sequence holds at most so many times, and which (`find_grams`)."""
-    (places,) = np.nonzero(grams >= 0)
-    owners = np.searchsorted(starts, places, side="right")
-    _, kind, counts = np.unique(grams[places] * (len(starts) + 1) + owners, return_inverse=True, return_counts=True)
-    rare = places[counts[kind] <= most]
-    return rare, grams[rare]
+def _find_chains(generations: TokenSequences, notes: TokenSequences, match_tokens: int) -> tuple[Numbers, ...]:
+    """Return the shared runs that may count: generation, reading, start, end, place, and number of the chain.
 
-
-def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, most: int) -> tuple[Numbers, ...]:
-    """Return start and end of the shared runs of at least `size` ids, and the place in the notes, each (runs,).
-
-    All of these are places in the sequences laid end to end. A seed that a sequence holds more than `most` times is
-    passed over: the work stays bounded where text repeats itself.
+    All have the shape (runs,); the places are those in the sequences laid end to end. Runs come by diagonal (the
+    difference of their places), chains by their first run.
     """
     # Compiled code, loaded where it is first needed: `--help` must not wait for it.
-    from clinaudit.audit.measures.memorization.matching_kernels import find_grams
+    from clinaudit.audit.measures.memorization.matching_kernels import chain_runs, find_grams, find_runs
 
-    grams = find_grams(generations.ids, generations.starts, notes.ids, notes.starts, size)
-    (places, kinds), (note_places, note_kinds) = (
-        _rare(own, sequences.starts, most) for own, sequences in zip(grams, (generations, notes), strict=True)
-    )
-    order = np.argsort(kinds, kind="stable")
-    bounds = np.searchsorted(kinds[order], [note_kinds, note_kinds + 1])
-    at, gram = lay_ranges(bounds[0], bounds[1] - bounds[0])
-    x, y = places[order][gram], note_places[at]
-    # Seeds on one diagonal that follow each other are one run; between two sequences there are places without a seed.
-    width = len(generations.ids) + 1
-    seeds = np.sort((y - x + width) * width + x)
-    begins = np.flatnonzero(np.diff(seeds, prepend=-2) != 1)
-    diagonals, starts = np.divmod(seeds[begins], width)
-    return starts, starts + np.diff(begins, append=len(seeds)) + size - 1, starts + diagonals - width
-
-
-def _chain(owners: Numbers, readings: Numbers, starts: Numbers, ends: Numbers, places: Numbers, most: int) -> Numbers:
-    """Return the number of each run's chain, shape (runs,)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    # By reading and start, so that the runs that may go on one follow it.
-    width = int(ends.max(initial=0)) + most + 1
-    keys = readings * width + starts
-    order = np.argsort(keys, kind="stable")
-    keys, last = keys[order], (readings * width + ends)[order] + most
-    until = np.searchsorted(keys, keys, side="right")
-    one, other = (order[at] for at in lay_ranges(until, np.searchsorted(keys, last, side="right") - until))
-    shifts = places - starts
-    goes_on = (
-        (owners[one] == owners[other])
-        & (ends[one] < ends[other])
-        & (places[one] < places[other])
-        & (ends[one] + shifts[one] < ends[other] + shifts[other])
-        & (places[other] <= ends[one] + shifts[one] + most)
-    )
-    one, other = one[goes_on], other[goes_on]
-    links = coo_array((np.ones(len(one)), (one, other)), shape=(len(starts), len(starts)))
-    chains: Numbers = connected_components(links, directed=False)[1].astype(np.int64)
-    return chains
+    size, most = max(2, match_tokens // 5), match_tokens // 5
+    grams, note_grams = find_grams(generations.ids, generations.starts, notes.ids, notes.starts, size)
+    runs = find_runs(grams, generations.starts, note_grams, notes.starts, size, match_tokens)
+    chains = chain_runs(*runs, most)
+    owners, readings, starts, places, lengths = runs
+    order = np.lexsort((starts, places - starts))
+    _, firsts, chains = np.unique(chains[order], return_index=True, return_inverse=True)
+    columns = owners, readings, starts, starts + lengths, places
+    return *(column[order] for column in columns), firsts[chains]
 
 
 def find_near_texts(

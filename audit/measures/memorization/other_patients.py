@@ -62,7 +62,7 @@ _PIECE: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(("token_start", "token_end", "char_start", "char_end"), pl.Int64()),
     "source_note_id": pl.String(),
     **dict.fromkeys(("note_char_start", "note_char_end"), pl.Int64()),
-    "telling": pl.List(pl.Int64()),
+    "telling": pl.List(pl.Int32()),
     "masked": pl.String(),
 }
 #: Column of the tokens that count, by figure.
@@ -116,7 +116,7 @@ def find_sole_pieces(
             .replace_strict(pools.size, return_dtype=pl.Int64())
         )
     )
-    found = [pl.DataFrame(schema={**_RUN, "figure": pl.String(), "chars": pl.List(pl.Int32())})]
+    found = [pl.DataFrame(schema={**_RUN, "figure": pl.List(pl.String()), "chars": pl.List(pl.Int32())})]
     with progress.stage("comparing with all patients", total=len(asked), unit="texts") as advance:
         for part in _split(asked):
             part = _place_tokens(part, notes.tokenizer)
@@ -125,9 +125,10 @@ def find_sole_pieces(
             sole = _find_sole(held, part).join(patients, on=("split", "rank"))
             sole = _leave_out_echo(sole, part, notes.tokenizer, match_tokens)
             found.append(_merge_windows(_leave_out_own(sole, text, part, notes), part, match_tokens))
-    runs = pl.concat(found).group_by(*_RUN).agg("figure", pl.col("chars").first()).sort(*_RUN).with_row_index("run")
-    told = asked.select("generation", "generation_id", "patient_id", "text")
-    runs = runs.join(told, on="generation", maintain_order="left")
+    runs = pl.concat(found).sort(*_RUN).with_row_index("run")
+    del found
+    # A join would copy the characters of all tokens.
+    runs = runs.hstack(asked.select("generation_id", "patient_id", "text")[runs["generation"]])
     pieces = _attribute(runs, notes, progress, runner).join(runs.drop("token_start", "token_end", "chars"), on="run")
     pieces = _leave_out_shared(pieces, notes, progress, runner)
     begin, length = pl.col("char_start"), pl.col("char_end") - pl.col("char_start")
@@ -327,11 +328,13 @@ def _merge_windows(sole: pl.DataFrame, part: pl.DataFrame, match_tokens: int) ->
         .with_columns(run=(gap.is_null() | (gap >= match_tokens)).cum_sum())
         .group_by(*by, "run", maintain_order=True)
         .agg(token_start=pl.col("token").min(), token_end=pl.col("token").max() + match_tokens)
-        .join(part.select("generation", "chars"), on="generation")
+        # What several figures ask about is attributed once.
+        .group_by(*_RUN, maintain_order=True)
+        .agg("figure")
+        .join(part.select("generation", "chars"), on="generation", maintain_order="left")
         .with_columns(
             pl.col("chars").list.slice(2 * pl.col("token_start"), 2 * (pl.col("token_end") - pl.col("token_start")))
         )
-        .select(*_RUN, "figure", "chars")
     )
 
 
@@ -353,12 +356,12 @@ def _attribute(runs: pl.DataFrame, notes: MatchedCorpus, progress: Progress, run
             rows = groupby(some.select(columns).iter_rows(), key=itemgetter(0))
             yield [(PatientNotes.of(notes.corpus, owner), [row[1:] for row in own]) for owner, own in rows]
 
-    rows: list[tuple[Any, ...]] = []
+    pieces = [pl.DataFrame(schema=_PIECE)]
     with progress.stage("attributing other patients' text", total=len(runs), unit="passages") as advance:
         for found, count in runner.map(attribute_shard, notes.reading, shards()):
-            rows += found
+            pieces.append(pl.DataFrame(found, schema=_PIECE, orient="row"))
             advance(count)
-    return pl.DataFrame(rows, schema=_PIECE, orient="row")
+    return pl.concat(pieces)
 
 
 def attribute_shard(reading: Reading, shard: Sequence[_Owner]) -> tuple[list[tuple[Any, ...]], int]:

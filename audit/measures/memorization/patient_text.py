@@ -69,15 +69,6 @@ def find_stretches(flags: Flags) -> list[Span]:
     return [Span(start, end) for start, end in edges.reshape(-1, 2).tolist()]
 
 
-def lay_ranges(firsts: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Lay ranges of integers end to end: return the index of the range of each, and the integers.
-
-    Example: ranges of 2 from 7 and 1 from 3 give [0, 0, 1] and [7, 8, 3].
-    """
-    owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
-
-
 class PatientNotes(NamedTuple):
     """A patient with all notes, oldest first, as a process is sent them; nobody has none."""
 

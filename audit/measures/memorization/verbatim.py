@@ -107,6 +107,7 @@ def label_piece(piece: Piece, note: LaidOutNote) -> PieceLabels:
     bounds = [section.span_chars.end for section in note.sections]
     begun = bisect.bisect_right(bounds, first)
     sections = note.sections[begun : bisect.bisect_left(bounds, last) + 1]
+    templated = which_hold(note.templated, places)
     return PieceLabels(
         [
             Section(name, Span(chars[max(start, first) - first], chars[min(end, last) - first]))
@@ -114,6 +115,7 @@ def label_piece(piece: Piece, note: LaidOutNote) -> PieceLabels:
         ],
         # A token without characters belongs with the one before it, or to the piece's start.
         np.searchsorted(bounds[begun : begun + len(sections)], np.clip(places[:, 0], first, last - 1), side="right"),
-        which_hold(note.templated, places),
-        which_hold(note.boilerplate, places),
+        templated,
+        # Boilerplate is templated: where nothing is, the note need not be read for its terms.
+        which_hold(note.boilerplate, places) if templated.any() else templated,
     )

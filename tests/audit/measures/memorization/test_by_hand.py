@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 from support.packed_notes import pack_notes
 
-from clinaudit.audit.measures.memorization import patient_specificity
 from clinaudit.audit.measures.memorization.patient_specificity import count_patients, number_texts
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
@@ -113,6 +112,8 @@ LONG = (
         ([LONG, LONG[20:80], LONG[40:], LONG[:60]], [[LONG], [LONG[:80]]], [1, 2, 1, 2]),
         # A text that is a note, one that begins it, one that ends it.
         ([LONG, "x" + LONG, LONG + "x"], [[LONG], ["x" + LONG], [LONG + "x"]], [3, 1, 1]),
+        # Ruled lines of one anchor, shorter and longer than those of the notes.
+        (["-" * length for length in (40, 70, 71, 99)], [["-" * 70 + "\n" + "-" * 60], ["-" * 98]], [2, 2, 1, 0]),
         # Short texts beside long ones.
         (["c", "cough", "a cough for t", "a cough for th", "漢", "漢字"], [[LONG], ["漢字"], [""]], [1, 1, 1, 1, 1, 1]),
         # Characters of several bytes do not match from within.
@@ -128,13 +129,13 @@ def test_patients_are_counted_by_hand(texts, patients, expected):
     assert k(texts, patients) == expected
 
 
-def test_equal_texts_have_one_number_and_texts_of_one_hash_have_two(monkeypatch):
+def test_equal_texts_have_one_number_and_different_ones_have_two():
     text = np.frombuffer(b"she raises goats. she raises goats! he keeps bees.", dtype=np.uint8)
-    begins, ends = np.array([0, 18, 0, 36]), np.array([16, 34, 17, 50])
-    for told in (hash, lambda _: 7):
-        monkeypatch.setattr(patient_specificity, "hash", told, raising=False)
-        distinct, numbers = number_texts(text, begins, ends)
-        assert [
-            bytes(text[distinct.begins[number] :][: distinct.lengths[number]]).decode() for number in numbers.tolist()
-        ] == ["she raises goats", "she raises goats", "she raises goats.", "he keeps bees."]
-        assert len(set(numbers.tolist())) == 3
+    rng = np.random.default_rng(0)
+    begins = np.append([0, 18, 0, 36], rng.integers(0, 45, 500))
+    ends = np.append([16, 34, 17, 50], begins[4:] + rng.integers(1, 6, 500))
+    texts = [bytes(text[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+    distinct, numbers = number_texts(text, begins, ends)
+    assert [bytes(text[distinct.begins[one] : distinct.ends[one]]) for one in numbers.tolist()] == texts
+    assert numbers.tolist()[:4] == [0, 0, 1, 2]
+    assert len(distinct.begins) == len(set(texts))

@@ -169,7 +169,7 @@ def test_random_corpora_equal_notes_masked_by_construction(block, tokenizer, tmp
     rng = random.Random(block)
     if block % 2:
         monkeypatch.setattr(masked_notes, "PART_BYTES", 200)
-        monkeypatch.setattr(patient_specificity, "PART_BYTES", 200)
+        monkeypatch.setattr(patient_specificity, "SHARD_BYTES", 200)
     census = {"masked above raw": 0, "raw above masked": 0, "cut values": 0, "facts of prompts": 0}
     for number in range(12):
         people = _draw_people(rng)

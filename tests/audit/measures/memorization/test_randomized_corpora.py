@@ -260,7 +260,7 @@ def count_notes(corpus, census):
 
 def compare_specificity(rng, corpus, census, monkeypatch):
     """Assert K of many texts against the twin, with patients in several shards and texts in several automata."""
-    monkeypatch.setattr(patient_specificity, "PART_BYTES", rng.choice([1, 200, patient_specificity.PART_BYTES]))
+    monkeypatch.setattr(patient_specificity, "SHARD_BYTES", rng.choice([1, 200, patient_specificity.SHARD_BYTES]))
     monkeypatch.setattr(patient_specificity, "_MOST_CHARS", rng.choice([1, 1000, patient_specificity._MOST_CHARS]))
     texts = probes(rng, corpus.patients)
     patients = [*corpus.patients, ["", "\r"]]

@@ -31,7 +31,6 @@ def test_processes_shards_and_other_machines_change_nothing(tokenizer_directory,
         monkeypatch.setattr(other_patients, "TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "OWNERS_AT_A_TIME", 1)
         monkeypatch.setattr(patient_specificity, "_MOST_CHARS", 60)
-        monkeypatch.setattr(patient_specificity, "PART_BYTES", 1)
         monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
         monkeypatch.setattr(patient_specificity, "FIRST_PATIENTS", 1)
         monkeypatch.setattr(patient_specificity, "SHARD_BYTES", 1)

@@ -22,7 +22,6 @@ _SMALL = {
     (f"{_MEASURES}patient_specificity", "SHARD_BYTES"): 1 << 13,
     (f"{_MEASURES}other_patients", "OWNERS_AT_A_TIME"): 4,
     (f"{_MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
-    (f"{_MEASURES}patient_specificity", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 12,
     ("clinaudit.audit.preview.fit", "_SHARD_NOTES"): 10,
