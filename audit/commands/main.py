@@ -74,8 +74,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _where(error: OSError) -> str:
     """Return what could not be read or written, where that is known."""
-    if isinstance(error.filename, str | bytes):
-        return f" ({harmless_text(os.fsdecode(error.filename))})"
+    # Of a rename the second name is the one that the user knows: the first is that of an unfinished file.
+    name = error.filename2 or error.filename
+    if isinstance(name, str | bytes):
+        return f" ({harmless_text(os.fsdecode(name))})"
     # The help and the version, which click prints.
     is_printing = traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__
     return " (standard output)" if is_printing else ""

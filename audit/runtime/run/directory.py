@@ -32,6 +32,8 @@ _DIRECTORY_MODE = 0o700
 _COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
 #: Errors of file systems that know no locks; there two writers are not kept apart.
 _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK})
+#: Errors of a write that finds no room.
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -53,7 +55,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
     """
     _require_no_device(path)
-    with ExitStack() as held:
+    with _naming(path), ExitStack() as held:
         # Whoever does not get the file alone must not take away the other's.
         while True:
             descriptor = os.open(partial_of(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
@@ -75,6 +77,17 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             file.truncate()
             yield file
             file.flush()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in the error of a write that finds no room: the system does not, and a user asks where."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager

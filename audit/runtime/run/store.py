@@ -1,11 +1,13 @@
 """The run store (SQLite, in `work/`): the settings that a run was begun with, and each finished unit of work.
 
-Each unit is committed, durably, before the next one is reported done, so that a killed audit can resume.
+Each unit is committed, durably, before the next one is reported done, so that a killed audit can resume. Each row has a
+check sum: a disk may damage what SQLite still reads, and figures of it would stand in the report.
 """
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -19,13 +21,13 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, open_
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 #: Of what a run keeps to go on with: another number where the same settings or tables come to mean something else.
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS generations (key TEXT PRIMARY KEY, made TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, of_each INTEGER, numbers BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL, check_sum BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS generations (key TEXT PRIMARY KEY, made TEXT NOT NULL, check_sum BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, of_each INTEGER, numbers BLOB, check_sum BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
-    generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
+    generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, check_sum BLOB, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
 """
 _Key = TypeVar("_Key")
@@ -81,11 +83,12 @@ class RunStore:
 
     def bind_settings(self, settings: Mapping[str, object]) -> None:
         """Record the settings that the run depends on; raises `UsageError` that names those changed since it began."""
-        known = self.settings()
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (is_begun,) = self._connection.execute("SELECT EXISTS (SELECT * FROM settings)").fetchone()
         # Its work may mean something else.
-        if known and version != STATE_VERSION:
+        if is_begun and version != STATE_VERSION:
             raise UsageError("this run was begun by another version of clinaudit; give another --out")
+        known = self.settings()
         changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)
         if changed:
             raise UsageError(
@@ -95,7 +98,7 @@ class RunStore:
         rows = [(field, json.dumps(value, sort_keys=True)) for field, value in settings.items() if field not in known]
         with self._connection:
             self._connection.execute(f"PRAGMA user_version = {STATE_VERSION}")
-            self._connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+            self._connection.executemany("INSERT INTO settings VALUES (?, ?, ?)", map(_with_check_sum, rows))
 
     def settings(self) -> dict[str, Any]:
         """Return all settings that `bind_settings` recorded."""
@@ -131,15 +134,30 @@ class RunStore:
         return self._read("judgements", lambda of, diagnosis, text: ((of, diagnosis), json.loads(text)))
 
     def _add(self, table: str, *row: object) -> None:
+        marks = ", ".join("?" * (len(row) + 1))
         with self._connection:
-            self._connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+            self._connection.execute(f"INSERT INTO {table} VALUES ({marks})", _with_check_sum(row))
 
     def _read(self, table: str, unpack: Callable[..., tuple[_Key, _Unit]]) -> dict[_Key, _Unit]:
         """Return what each row holds, by its key; raises `StorageError` for a row that no audit wrote."""
+
+        def held(row: tuple[Any, ...]) -> Sequence[Any]:
+            if _with_check_sum(row[:-1]) != row:
+                raise damaged_state()
+            return row[:-1]
+
         try:
-            return dict(unpack(*row) for row in self._connection.execute(f"SELECT * FROM {table}"))
+            return dict(unpack(*held(row)) for row in self._connection.execute(f"SELECT * FROM {table}"))
         except (ValueError, TypeError, RecursionError):  # pydantic's errors are ValueErrors
             raise damaged_state() from None
+
+
+def _with_check_sum(row: Sequence[object]) -> tuple[object, ...]:
+    digest = hashlib.blake2b(digest_size=8)
+    for value in row:
+        content = value if isinstance(value, bytes) else str(value).encode()
+        digest.update(len(content).to_bytes(8) + content)
+    return *row, digest.digest()
 
 
 @contextmanager

@@ -181,6 +181,15 @@ def test_an_unexpected_error_and_a_full_disk_are_a_line_without_content(
     assert failing(capsys, "check", corpus)[:2] == (status, code)
 
 
+def test_a_rename_that_fails_is_told_by_the_name_that_the_user_knows(capsys, monkeypatch, corpus):
+    def explode(*_, **__):
+        raise OSError(21, "Is a directory", ".run.json.partial", None, "run.json")
+
+    monkeypatch.setattr("clinaudit.audit.preview.survey.survey_corpus", explode)
+    assert run(["check", str(corpus)]) == 6
+    assert capsys.readouterr().err.startswith("error[STORAGE]: Is a directory (run.json); ")
+
+
 def test_demo_refuses_other_folders(capsys, tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     assert failing(capsys, "demo", tmp_path)[0] == 2

@@ -258,8 +258,10 @@ class OpenAIEngine:
 
         async def ask_again(request: _Request) -> _Output | Failed:
             said = await ask(request)
-            # A gateway's page may stand where an answer should, once.
-            return await ask(request) if said == UNREADABLE else said
+            # A gateway's page may stand where an answer should, once, or for a while in the place of every answer.
+            if said == UNREADABLE:
+                said = await ask(request)
+            return replace(UNREADABLE, passes=True) if said == UNREADABLE and await self._is_down(request) else said
 
         failures: Counter[Failed] = Counter()
         is_answering = False
@@ -280,6 +282,14 @@ class OpenAIEngine:
             raise BadInputError(
                 f"{told}; asking again does not help; change what is named, or look for it in the server's log"
             )
+
+    async def _is_down(self, request: GenerationRequest | ScoreRequest) -> bool:
+        """Ask about nothing what was asked; return whether that has no answer that can be read either."""
+        asked, form = _TEXT, _ServedForm(left_out=frozenset(_decoding_of(_TEXT)))
+        if isinstance(request, GenerationRequest):
+            asked, form = _neutral(request, _NEUTRAL_TEXT, _FEW_TOKENS), self._forms[_kind_of(request)]
+        answer = await self._ask(asked, form)
+        return answer.passes or answer == UNREADABLE if isinstance(answer, Failed) else read_reply(answer) is None
 
     def _warn_once(self, what: str) -> None:
         if what not in self._said:

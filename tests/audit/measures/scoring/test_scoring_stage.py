@@ -192,6 +192,6 @@ def test_a_server_without_log_probabilities_is_not_measured(texts, model, store,
 
 
 def test_scores_that_no_audit_wrote_are_an_error(texts, model, store):
-    store._connection.execute("INSERT INTO scores VALUES ('k', 1, x'00')")
+    store._add("scores", "k", 1, b"\0")
     with pytest.raises(StorageError, match="the audit did not write"):
         score_notes(texts, EngineInUse(model, None, store), store, QUIET)

@@ -143,6 +143,13 @@ def test_a_full_disk_is_a_storage_error_and_leaves_the_table_of_before(tmp_path)
     assert read_table(tmp_path, "people") == list(people(3))
 
 
+def test_a_write_that_finds_no_room_names_its_file(tmp_path):
+    path = tmp_path / "masked.jsonl"
+    with files_of_at_most(10), pytest.raises(OSError, match="File too large") as error:
+        files.write_lines_atomically(path, ["a line of a text"])
+    assert (error.value.filename, [*tmp_path.iterdir()]) == (str(path), [])
+
+
 def test_a_disk_that_is_full_at_whatever_place_of_a_table_is_a_storage_error(tmp_path, monkeypatch):
     # So many row groups that the file's end, which lists them, is written in several parts.
     monkeypatch.setattr(evidence_tables, "_GROUP_ROWS", 5)

@@ -5,12 +5,13 @@ import stat
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from clinaudit.audit.measures.judge.stage import Ledger
 from clinaudit.audit.measures.judge.verdict import Verdict, to_row
 from clinaudit.audit.runtime.run.directory import RunDirectory, write_atomically
-from clinaudit.audit.runtime.run.store import STATE_VERSION, GenerationOutput, open_store
+from clinaudit.audit.runtime.run.store import STATE_VERSION, GenerationOutput, TokenScores, open_store
 from clinaudit.errors import StorageError, UsageError
 
 UNJUDGED = to_row(Verdict(None, attempts=2, invalid_reason="no answer"), "lexicon")
@@ -70,12 +71,12 @@ def test_other_peoples_directories_are_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("table", "row"),
     [
-        "INSERT INTO generations VALUES ('g', 'garbage')",
-        "INSERT INTO generations VALUES ('g', '{}')",
+        ("generations", ("g", "garbage")),
+        ("generations", ("g", "{}")),
         *(
-            f"""INSERT INTO generations VALUES ('g', '{{"key": "g", "token_ids": {ids}, "finish_reason": {others}}}')"""
+            ("generations", ("g", f'{{"key": "g", "token_ids": {ids}, "finish_reason": {others}}}'))
             for ids, others in (
                 ("[-1]", '"stop"'),
                 ("[99999999999]", '"stop"'),
@@ -84,20 +85,43 @@ def test_other_peoples_directories_are_left_alone(tmp_path):
                 ("[1]", '"stop", "first_end": "x"'),
             )
         ),
-        "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
-        "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
-        "INSERT INTO settings VALUES ('--seed', 'garbage')",
+        ("judgements", ("g", "hiv", "[]")),
+        ("judgements", ("g", "hiv", "{}")),
+        ("settings", ("--seed", "garbage")),
     ],
 )
-def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path, statement):
+def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path, table, row):
+    with open_store(RunDirectory(tmp_path / "run")) as store:
+        store._add(table, *row)
+        with pytest.raises(StorageError, match="did not write"):
+            assert [store.settings(), store.generations(), Ledger(store).judgements().rows()] == [{}, {}, []]
+
+
+@pytest.mark.parametrize("table", ["settings", "generations", "scores", "judgements"])
+def test_a_row_that_the_disk_damaged_is_a_storage_error(tmp_path, table):
     run = RunDirectory(tmp_path / "run")
-    with open_store(run):
-        pass
-    with sqlite3.connect(run.work / "state.sqlite") as connection:
-        connection.execute(statement)
+    with open_store(run) as store:
+        store.bind_settings({"--seed": 1})
+        store.add_generation(GenerationOutput("g1", (11, 12), "stop"))
+        store.add_scores(TokenScores("g1", np.array([-0.1, -1.1], dtype=np.float32)))
+        store.add_judgement("g1", "hiv", UNJUDGED)
+    path = run.work / "state.sqlite"
+    column, found, damaged = {
+        "settings": ("value", "1", "3"),
+        "generations": ("made", "[11,", "[13,"),
+        "scores": ("numbers", np.float32(-1.1).tobytes(), np.float32(-1.2).tobytes()),
+        "judgements": ("judgement", "null", "true"),
+    }[table]
+    with sqlite3.connect(path) as connection:
+        (before,) = connection.execute(f"SELECT {column} FROM {table}").fetchone()
+        is_text = isinstance(before, str)
+        found, damaged = (one.encode() if isinstance(one, str) and not is_text else one for one in (found, damaged))
+        after = before.replace(found, damaged, 1)
+        assert after != before
+        connection.execute(f"UPDATE {table} SET {column} = ?", (after,))
     connection.close()
     with pytest.raises(StorageError, match="did not write"), open_store(run) as store:
-        assert [store.settings(), store.generations(), Ledger(store).judgements().rows()] == [{}, {}, []]
+        getattr(store, table)()
 
 
 @pytest.mark.parametrize("version", [0, STATE_VERSION + 1])

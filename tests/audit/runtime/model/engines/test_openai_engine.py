@@ -88,6 +88,20 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("body", [b"<html>Sign in</html>", b"{}", b'{"choices": []}'])
+@pytest.mark.parametrize("asked", [request("a", SECRET), CHAT])
+def test_a_page_in_the_place_of_every_answer_passes(server, engine, asked, body):
+    reply = json.dumps({"choices": [{"text": "x", "message": {"content": "x"}, "finish_reason": "stop"}]}).encode()
+    server.always = raw(reply)
+    assert [output.text for output in engine.generate([asked])] == ["x"]
+    # It is known by now how the server is asked.
+    server.always = raw(body)
+    with pytest.raises(IncompleteError, match=r"1 of 1 generations failed .*1 x unreadable answer") as caught:
+        list(engine.generate([asked]))
+    assert "run the same command again" in caught.value.render()
+    assert SECRET not in caught.value.render()
+
+
 def test_identity_names_the_address_and_never_the_key(server):
     identity = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="hunter2"), context_length=100).identity()
     assert (identity["engine"], identity["base_url"], identity["model"]) == ("openai", server.url, "tiny")
