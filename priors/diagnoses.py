@@ -49,6 +49,8 @@ class Diagnosis:
     icd10: tuple[str, ...] = ()
     medications: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
+    #: How people say a symptom; found as symptoms are.
+    own_words: tuple[str, ...] = ()
     #: Terms matched only in the case they are written in.
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
@@ -68,6 +70,8 @@ class TermMatch(NamedTuple):
 
 
 _LISTS: tuple[str, ...] = tuple(field.name for field in fields(Diagnosis) if field.name not in ("id", "display"))
+#: Those of words, of which some count only as they are written.
+_WRITTEN: tuple[str, ...] = ("names", "medications", "symptoms", "own_words")
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
 #: Keys that stand beside the diagnoses in `results.json`.
 _RESERVED_IDS = frozenset({"mean"})
@@ -105,7 +109,7 @@ def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[s
     entry = {**shipped, **own}
     inherited = shipped.get("as_written")
     if "as_written" not in own and isinstance(inherited, list | tuple):
-        lists = [entry.get(key) for key in ("names", "medications", "symptoms")]
+        lists = [entry.get(key) for key in _WRITTEN]
         terms = [term for terms in lists if isinstance(terms, list | tuple) for term in terms]
         entry["as_written"] = [term for term in inherited if term in terms]
     return entry
@@ -132,7 +136,7 @@ class _TermMatcher:
 
     def __init__(self, diagnosis: Diagnosis) -> None:
         kinds = (TermKind.NAME, TermKind.MEDICATION, TermKind.SYMPTOM)
-        lists = (diagnosis.names, diagnosis.medications, diagnosis.symptoms)
+        lists = (diagnosis.names, diagnosis.medications, diagnosis.symptoms + diagnosis.own_words)
         cased = frozenset(diagnosis.as_written)
         self._terms = {kind: _terms(own, cased.intersection(own)) for kind, own in zip(kinds, lists, strict=True)}
         self._terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
@@ -254,6 +258,8 @@ _HYPHENS = "\\-\u2010\u2011\u2012\u2013"
 _SPACE = rf"[\s{_HYPHENS}]{{1,24}}"
 _HYPHEN = rf"[\s{_HYPHENS}]{{0,24}}"
 _SLASH = r"\s{0,8}/\s{0,8}"
+# Up to three words, none of which denies.
+_GAP = rf"(?:(?!(?:no|not|never|neither|nor|without){_WORD_END})[^\W_]+(?:['\u2019][^\W_]+)*{_SPACE}){{0,3}}"
 # Of a dose: 5, 0.5, 1-2, 1/2, 7.5/325.
 _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 
@@ -280,7 +286,11 @@ def _rest_pattern(term: str) -> str:
     parts: list[str] = []
     pieces = [piece for piece in re.split(r"([\s/-]+)", term[1:]) if piece]
     for number, piece in enumerate(pieces):
-        if "/" in piece:
+        if piece == "..":
+            parts.append(_GAP)
+        elif piece.isspace() and parts[-1:] == [_GAP]:
+            continue  # a gap takes the blank after each of its words
+        elif "/" in piece:
             parts.append(_SLASH)
         elif "-" in piece:
             parts.append(_HYPHEN)
@@ -334,8 +344,8 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
         ("snomed", _SNOMED_ID.fullmatch, "is no SNOMED CT id (6 to 18 digits, in quotes)"),
         (
             "as_written",
-            {*lists["names"], *lists["medications"], *lists["symptoms"]}.__contains__,
-            "is none of its names, medications or symptoms",
+            {term for key in _WRITTEN for term in lists[key]}.__contains__,
+            "is none of its names, medications, symptoms or own words",
         ),
     )
     for key, holds, what in rules:
@@ -347,16 +357,31 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
     if not isinstance(value, (list, tuple)):
         problems.append(f"{where}: must be a list of texts")
         return ()
-    terms: list[str] = []
-    for term in value:
-        if not isinstance(term, str) or len(term) < 2 or term != " ".join(term.split()) or not term[0].isalnum():
+    terms: dict[str, None] = {}
+    for written in value:
+        spelled_out = (
+            [*_spell_out(written)] if isinstance(written, str) and written == " ".join(written.split()) else [""]
+        )
+        if all(len(term) > 1 and term[0].isalnum() for term in spelled_out):
+            terms |= dict.fromkeys(spelled_out)
+        else:
             problems.append(
-                f"{where}: {term!r} must be text of two characters or more that starts with a letter or digit, "
+                f"{where}: {written!r} must be text of two characters or more that starts with a letter or digit, "
                 "single blanks between words"
             )
-        elif term not in terms:
-            terms.append(term)
     return tuple(terms)
+
+
+_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+
+
+def _spell_out(term: str) -> Iterator[str]:
+    """Yield a term with each of its choices: "(low|flat) mood" is two terms."""
+    if (choice := _CHOICE.search(term)) is None:
+        yield " ".join(term.split())
+        return
+    for words in choice[1].split("|"):
+        yield from _spell_out(term[: choice.start()] + words + term[choice.end() :])
 
 
 _DRUG_LISTS = ("drug_names.txt", "drug_brands.txt")

@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
-from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
+from clinaudit.priors.spelling import SPELLING_TABLE, Spelling
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "13"
+LEXICON_JUDGE_VERSION = "14"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -42,8 +42,13 @@ _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
-#: What a text says of the patient himself, after a mention that is of somebody else or of nobody, by the pattern.
-_OF_HIMSELF: Final[dict[str, PatientStatus]] = {"NOT_HIS": "negative", "HIS_TOO": "positive"}
+#: What the text after a mention makes of it, by the pattern: what is said of the patient himself, after somebody else
+#: or nobody, and that a symptom has gone.
+_AFTERWARDS: Final[tuple[tuple[str, PatientStatus, tuple[TermKind, ...], PatientStatus], ...]] = (
+    ("NOT_HIS", "ambiguous", tuple(TermKind), "negative"),
+    ("HIS_TOO", "ambiguous", tuple(TermKind), "positive"),
+    ("GONE", "positive", (TermKind.SYMPTOM,), "negative"),
+)
 
 
 class Mention(NamedTuple):
@@ -53,7 +58,7 @@ class Mention(NamedTuple):
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A rule of the layout, what a cue says, `another` or `himself`, `purpose` (of a drug), `question`, or `default`.
+    #: A rule of the layout, what a cue says, `another`, `afterwards`, `purpose` (of a drug), `question`, or `default`.
     rule: str
 
 
@@ -107,12 +112,16 @@ class LexiconJudge:
                 place = Span(span.start - clause.start, span.end - clause.start)
                 section = section_at(meant.text, span.start)
                 status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
-                if is_infection and kind is TermKind.MEDICATION and rule == "default":
-                    around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
-                    status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
-                for name, said in _OF_HIMSELF.items():
-                    if status == "ambiguous" and _LAYOUT[name].match(meant.text, span.end):
-                        status, rule = said, "himself"
+                if rule == "default":
+                    is_drug = kind is TermKind.MEDICATION
+                    around = max(0, span.start - BEFORE_CHARS), span.end + AFTER_CHARS
+                    if is_infection and _LAYOUT["GUARDING" if is_drug else "EXPOSED"].search(meant.text, *around):
+                        status, rule = "ambiguous", "guarded"
+                    elif is_drug and cues.is_also_for(meant.text, span):
+                        status, rule = "ambiguous", "purpose"
+                for name, before, kinds, afterwards in _AFTERWARDS:
+                    if status == before and kind in kinds and _LAYOUT[name].match(meant.text, span.end):
+                        status, rule = afterwards, "afterwards"
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
