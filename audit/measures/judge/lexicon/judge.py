@@ -137,14 +137,13 @@ def _attribute(
     if cues.is_of_another(read, mention.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
-    for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
+    for status, name, within, leads, follows, unless, exception in _RULES[kind]:
         if (
-            kind in kinds
-            and within in (None, section)
-            and follows.match(after)  # first, as a match is sooner refused than a search
-            and leads.search(before)
-            and not unless.search(before)
-            and not is_exception.search(clause[slice(*span)])
+            (within is None or within == section)
+            and (follows is None or follows.match(after))  # first, as a match is sooner refused than a search
+            and (leads is None or leads.search(before))
+            and (unless is None or not unless.search(before))
+            and (exception is None or not exception.search(clause[slice(*span)]))
         ):
             return status, name
     cue = cues.decide(read, mention, kind, is_infection=is_infection)
@@ -169,18 +168,21 @@ def _expand(pattern: str | Sequence[str]) -> str:
     return re.sub(r"@(\w+)@", lambda name: _expand(pieces[name[1]]), "".join(pattern))
 
 
-#: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
-_PARTS: Final = {"before": "", "after": "", "unless_before": "(?!)", "unless_mention": "(?!)"}
-_RULES: Final = [
-    (
-        row["status"],
-        row["name"],
-        row.get("section"),
-        tuple(map(TermKind, row.get("kinds", TermKind))),
-        *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
-    )
-    for row in PHRASE_TABLES["rules"]
-]
+_PARTS: Final = ("before", "after", "unless_before", "unless_mention")
+#: By kind of term; a part that a rule does not give is None.
+_RULES: Final = {
+    kind: [
+        (
+            row["status"],
+            row["name"],
+            row.get("section"),
+            *(re.compile(_expand(row[part]), re.IGNORECASE) if part in row else None for part in _PARTS),
+        )
+        for row in PHRASE_TABLES["rules"]
+        if kind in row.get("kinds", TermKind)
+    ]
+    for kind in TermKind
+}
 _LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
 
 
