@@ -58,7 +58,8 @@ class Spelling:
         # Of terms of several words few may be misspelled: other words are too near the others ("infection").
         alone = {word for term in terms if " " not in term and "/" not in term for word in _words(term)}
         alone |= {*SPELLING_TABLE["distinct"].split()} & words
-        alone |= {*SPELLING_TABLE["beside"].split()}
+        beside = SPELLING_TABLE["beside"].split()
+        alone |= {*beside}
         long = {word for word in alone if len(word) >= _ONE_EDIT}
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
         inside = {word for word in alone if len(word) >= _LEAST_INSIDE} - _GLUE
@@ -71,6 +72,14 @@ class Spelling:
             for at in range(1, len(term) - 1 if len(term) > 3 else 0)
             for swapped in (term[:at] + term[at + 1] + term[at] + term[at + 2 :],)
             for written in (swapped, swapped.lower())
+        }
+        # The shortest lack a letter within ("mothr").
+        self._known |= {
+            written: word
+            for word in beside
+            for at in range(1, len(word) - 1 if len(word) == _ONE_EDIT else 0)
+            for lacking in (word[:at] + word[at + 1 :],)
+            for written in (lacking, lacking.title())
         }
         for term, word in product(map(str.lower, self._capitals), _TELLING):
             self._known |= {f"{term}{word}": f"{term} {word}", f"{word}{term}": f"{word} {term}"}

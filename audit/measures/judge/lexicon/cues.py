@@ -317,13 +317,16 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
                 if stands == "subject" or (stands == "oblique" and event["told"]):
                     held = pattern("people", "held").match(said)
                     holder, role, resumed_at = at, stands, max(event.end("aside"), held.end() if held else 0)
+            case "kin_of":
+                holder, role = at, "others"
             case "others" if "neither" not in said[:at].split():
                 holder, role = at, "others"
             case "patient":
                 own = _GENDERS.get(word.partition("'")[0])
                 # "Daughter on citalopram for her depression": hers, unless the patient is known to be a woman.
                 is_hers = holder >= 0 and role == "subject" and word in _WHOSE
-                is_other = own and (own != gender if gender else is_hers)
+                is_rid = is_hers and pattern("people", "rid").match(said, holder, at)
+                is_other = own and (own != gender or is_rid if gender else is_hers)
                 if not is_other or not (pattern("people", own).search(said, 0, at) or (at == 0 and word in _SUBJECTS)):
                     holder = -1
                 elif holder < 0 or word in _WHOSE:

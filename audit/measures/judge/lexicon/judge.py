@@ -47,6 +47,7 @@ _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated
 _AFTERWARDS: Final[tuple[tuple[str, PatientStatus, tuple[TermKind, ...], PatientStatus], ...]] = (
     ("NOT_HIS", "ambiguous", tuple(TermKind), "negative"),
     ("HIS_TOO", "ambiguous", tuple(TermKind), "positive"),
+    ("UNDONE", "positive", _NAMES, "negative"),
     ("GONE", "positive", (TermKind.SYMPTOM,), "negative"),
 )
 
@@ -106,7 +107,8 @@ class LexiconJudge:
         gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
             is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
-            mentions = []
+            # Where what somebody else has ends, if it stands last.
+            mentions, another_end = [], 0
             for span, kind in found:
                 clause = clause_around(meant.text, span)
                 place = Span(span.start - clause.start, span.end - clause.start)
@@ -119,6 +121,10 @@ class LexiconJudge:
                         status, rule = "ambiguous", "guarded"
                     elif is_drug and cues.is_also_for(meant.text, span):
                         status, rule = "ambiguous", "purpose"
+                if status == "positive" and 0 < another_end:
+                    if _LAYOUT["GIVEN_FOR"].fullmatch(meant.text, another_end, span.start):
+                        status, rule = "ambiguous", "another"
+                another_end = span.end if rule == "another" else 0
                 for name, before, kinds, afterwards in _AFTERWARDS:
                     if status == before and kind in kinds and _LAYOUT[name].match(meant.text, span.end):
                         status, rule = afterwards, "afterwards"
