@@ -176,8 +176,12 @@ class _Terms:
     all: ClassVar[list[Any]] = []
 
     def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
-        self._are_codes = cased is None
-        self._pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, with_numbers)
+        self._are_codes, self._terms, self._cased, self._with_numbers = cased is None, terms, cased, with_numbers
+        #: By how the terms begin, compiled when a text first has a word that begins so: there are thousands.
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        #: The same by two signs as texts have them.
+        self._met: dict[str, re.Pattern[str]] = {}
+        self._two_letters = {term[:2].lower() for term in terms}
         self.beginnings = {beginning for term in terms for beginning in _beginnings(term)}
         self.all.append(self)
 
@@ -187,9 +191,34 @@ class _Terms:
         found: list[re.Match[str]] = []
         for start in sorted(_beginnings_in(text, len(self.all)).get(self, ())):
             is_beyond = not found or start >= found[-1].end()
-            if is_beyond and (match := self._pattern.match(text, start)) is not None:
+            if not is_beyond:
+                continue
+            pattern = self._met.get(text[start : start + 2]) or self._pattern_at(text, start)
+            if (match := pattern.match(text, start)) is not None:
                 found.append(match)
         return [Span(*match.span()) for match in found if not self._are_codes or _is_code(text, match)]
+
+    def _pattern_at(self, text: str, start: int) -> re.Pattern[str]:
+        """Return the pattern of the terms that may stand there; ICD-10 codes have one."""
+        near = "" if self._are_codes else text[start : start + 2].translate(_LIKE_ASCII).lower()
+        key = near if near in self._two_letters else near[:1]
+        if (pattern := self._patterns.get(key)) is None:
+            if self._cased is None:
+                pattern = _compile_codes(self._terms)
+            else:
+                # What follows a sign after the first letter may be written in several ways ("h/o").
+                terms = [one for one in self._terms if _may_begin(one, key)]
+                pattern = _compile_terms(terms, self._cased, self._with_numbers)
+            self._patterns[key] = pattern
+        if text[start : start + 2].isascii():
+            self._met[text[start : start + 2]] = pattern
+        return pattern
+
+
+def _may_begin(term: str, letters: str) -> bool:
+    """Whether a text at a term begins with so many letters; a sign after the first one may be left out."""
+    is_plain = term[:2].isascii() and term[:2].isalnum() and len(term) > 1
+    return term.lower().startswith(letters if is_plain else letters[:1])
 
 
 #: Two diagnoses may share them.
@@ -278,7 +307,7 @@ def _compile_terms(terms: Sequence[str], cased: frozenset[str], with_numbers: bo
             rest = rest.replace(r"\#", _NUMBER)
         groups.setdefault(first, []).append(rest if keep_case else f"(?i:{rest})")
     branches = (f"[{re.escape(first)}](?:{'|'.join(rests)})" for first, rests in groups.items())
-    return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})")
+    return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})" if groups else "(?!)")
 
 
 def _rest_pattern(term: str) -> str:

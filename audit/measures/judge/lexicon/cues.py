@@ -23,7 +23,7 @@ _SUBJECTS, _WHOSE = ({*CUE_TABLES["people"][name].split()} for name in ("subject
 _REASONS: Final = {name: {*of.split()} for name, of in CUE_TABLES["purpose"].items() if isinstance(of, str)}
 #: What each drug is also given for, unless it is denied, and how near it stands, in characters [choice].
 _ALSO_FOR: Final = {
-    name: re.compile(CUE_TABLES["purpose"]["unless_denied"].replace("@", of.replace("\n", "")), re.IGNORECASE)
+    name: CUE_TABLES["purpose"]["unless_denied"].replace("@", of.replace("\n", ""))
     for names, of in CUE_TABLES["purpose"]["also"].items()
     for name in names.split()
 }
@@ -71,12 +71,14 @@ class Clause(NamedTuple):
     signs: frozenset[int]
 
 
-def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
-    """Read a choice up to its ")", or a phrase: its pattern, words that it may begin with, and whether it may be empty.
+def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool, list[set[str]]]:
+    """Read a choice up to its ")", or a phrase.
 
-    Each word takes the blank after it with it. A choice that may begin with any word has "" among its first ones.
+    Returns its pattern, words that it may begin with, whether it may be empty, and for each part that a phrase cannot
+    do without the words of which it has one. Each word takes the blank after it with it. A choice that may begin with
+    any word has "" among its first ones.
     """
-    branches, still_empty, first_words = [""], [True], set[str]()
+    branches, still_empty, first_words, needed = [""], [True], set[str](), list[set[str]]()
     for piece in pieces:
         if piece == ")":
             break
@@ -85,37 +87,47 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
             still_empty.append(True)
             continue
         if piece == "(":
-            pattern, begin, is_optional = _read_choice(pieces)
+            pattern, begin, is_optional, _ = _read_choice(pieces)
+        elif piece.startswith("@"):
+            pattern, begin, is_optional, _ = _read_set(piece[1:])
         elif piece == "..":
             pattern, begin, is_optional = _GAP, {""}, True
         else:
             words = _TOKEN.findall(piece.removeprefix("\\"))
             pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
         first_words |= begin if still_empty[-1] else set()
+        if not is_optional and "" not in begin:
+            needed.append(begin)
         branches[-1] += pattern
         still_empty[-1] &= is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
     pattern = "|".join(sorted(set(branches), key=lambda one: (-len(one), one)))
-    return f"(?:{pattern})", first_words, any(still_empty)
+    return f"(?:{pattern})", first_words, any(still_empty), needed if len(branches) == 1 else []
 
 
-def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
-    """Return the phrases as patterns by the word that they begin with, each with a cue's fields from `says` on.
+@cache
+def _read_set(name: str) -> tuple[str, set[str], bool, list[set[str]]]:
+    return _read_choice(iter(_PIECE.findall(_SETS[name])))
+
+
+def _phrases() -> dict[str, list[tuple[str, Sequence[frozenset[str]], tuple[Any, ...]]]]:
+    """Return the phrases by the word that they begin with: pattern, words it needs, a cue's fields from `says` on.
 
     Under "" stand those that begin with any word.
     """
     marks = ({"says": says, "words": words, "kinds": ()} for says, words in CUE_TABLES["marks"].items())
-    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    found: dict[str, list[tuple[str, Sequence[frozenset[str]], tuple[Any, ...]]]] = {}
     for row in (*CUE_TABLES["cues"], *marks):
         kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
         is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
         fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
         # One a line; a line that ends in "|" goes on in the next.
-        phrases = re.sub(r"@([A-Z_]+)", lambda name: f"({_SETS[name[1]]})", row["words"].strip().replace("|\n", "|"))
-        for phrase in phrases.split("\n"):
-            pattern, first_words, _ = _read_choice(iter(_PIECE.findall(phrase)))
+        for phrase in row["words"].strip().replace("|\n", "|").split("\n"):
+            pattern, first_words, _, needed = _read_choice(iter(_PIECE.findall(phrase)))
+            # The first words are those by which it is found.
+            also = tuple(frozenset(words) for words in needed if words != first_words)
             for word in first_words:
-                found.setdefault(word, []).append((pattern, fields))
+                found.setdefault(word, []).append((pattern, also, fields))
     return found
 
 
@@ -146,10 +158,16 @@ def read_clause(text: str) -> Clause:
     found = [*_TOKEN.finditer(text)]
     words, spans = [one[0].lower().replace("’", "'") for one in found], [Span(*one.span()) for one in found]
     joined, starts = "".join(word + " " for word in words), [0, *accumulate(len(word) + 1 for word in words)]
+    held = {*words}
+    # Most phrases need a word that the clause has not, and are neither compiled nor tried.
+    possible = {
+        word: [(phrase, row) for phrase, needed, row in _PHRASES.get(word, ()) if not any(map(held.isdisjoint, needed))]
+        for word in (*held, "")
+    }
     cues = [
         Cue(start, match.end(), *row)
         for start, word in zip(starts, words, strict=False)
-        for phrase, row in (*_PHRASES.get(word, ()), *_PHRASES.get("", ()))
+        for phrase, row in (*possible[word], *possible[""])
         if (match := _compile(phrase).match(joined, start)) is not None and match.end() > start
     ]
     gaps = ["  ", *(text[one.end : other.start] for one, other in pairwise(spans)), ""]
@@ -360,7 +378,7 @@ def is_also_for(text: str, drug: Span) -> bool:
         return False
     line = text.rfind("\n", 0, drug.start) + 1, text.find("\n", drug.end) % (len(text) + 1)
     near = max(line[0], drug.start - _NEAR_DRUG), min(line[1], drug.end + _NEAR_DRUG)
-    return reason.search(text, *near) is not None
+    return _compile(reason, re.IGNORECASE).search(text, *near) is not None
 
 
 def _marked(text: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
@@ -25,7 +25,7 @@ from clinaudit.priors.spelling import SPELLING_TABLE, Spelling
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "14"
+LEXICON_JUDGE_VERSION = "15"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -43,13 +43,12 @@ _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
 #: What the text after a mention makes of it, by the pattern: what is said of the patient himself, after somebody else
-#: or nobody, and that a symptom has gone.
-_AFTERWARDS: Final[tuple[tuple[str, PatientStatus, tuple[TermKind, ...], PatientStatus], ...]] = (
-    ("NOT_HIS", "ambiguous", tuple(TermKind), "negative"),
-    ("HIS_TOO", "ambiguous", tuple(TermKind), "positive"),
-    ("UNDONE", "positive", _NAMES, "negative"),
-    ("GONE", "positive", (TermKind.SYMPTOM,), "negative"),
-)
+#: or nobody, that a name is taken back, and that a symptom has gone; by status and kind, the first that fits.
+_AFTERWARDS: Final[dict[tuple[PatientStatus, TermKind], list[tuple[str, PatientStatus]]]] = {
+    **{("ambiguous", kind): [("NOT_HIS", "negative"), ("HIS_TOO", "positive")] for kind in TermKind},
+    **{("positive", kind): [("UNDONE", "negative")] for kind in _NAMES},
+    ("positive", TermKind.SYMPTOM): [("GONE", "negative")],
+}
 
 
 class Mention(NamedTuple):
@@ -106,7 +105,7 @@ class LexiconJudge:
         terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
         gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
-            is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
+            is_infection = bool(found) and _is_infection(diagnosis.names)
             # Where what somebody else has ends, if it stands last.
             mentions, another_end = [], 0
             for span, kind in found:
@@ -121,16 +120,22 @@ class LexiconJudge:
                         status, rule = "ambiguous", "guarded"
                     elif is_drug and cues.is_also_for(meant.text, span):
                         status, rule = "ambiguous", "purpose"
-                if status == "positive" and 0 < another_end:
-                    if _LAYOUT["GIVEN_FOR"].fullmatch(meant.text, another_end, span.start):
-                        status, rule = "ambiguous", "another"
+                is_shared = another_end > 0 and _LAYOUT["GIVEN_FOR"].fullmatch(meant.text, another_end, span.start)
+                if status == "positive" and is_shared:
+                    status, rule = "ambiguous", "another"
                 another_end = span.end if rule == "another" else 0
-                for name, before, kinds, afterwards in _AFTERWARDS:
-                    if status == before and kind in kinds and _LAYOUT[name].match(meant.text, span.end):
+                for name, afterwards in _AFTERWARDS.get((status, kind), ()):
+                    if _LAYOUT[name].match(meant.text, span.end):
                         status, rule = afterwards, "afterwards"
+                        break
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _is_infection(names: Sequence[str]) -> bool:
+    return any("infection" in name or "virus" in name for name in names)
 
 
 @lru_cache(maxsize=_MOST_PLACES)
@@ -174,6 +179,20 @@ def _expand(pattern: str | Sequence[str]) -> str:
     return re.sub(r"@(\w+)@", lambda name: _expand(pieces[name[1]]), "".join(pattern))
 
 
+class _Lazy:
+    """A pattern of the layout, compiled when a text is first read by it: few texts ask for all."""
+
+    def __init__(self, written: str | Sequence[str]) -> None:
+        self._written = written
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked once: the methods of the compiled pattern become its own.
+        compiled = re.compile(_expand(self._written), re.IGNORECASE)
+        self.match, self.search, self.fullmatch = compiled.match, compiled.search, compiled.fullmatch
+        self.finditer, self.pattern = compiled.finditer, compiled.pattern
+        return getattr(compiled, name)
+
+
 _PARTS: Final = ("before", "after", "unless_before", "unless_mention")
 #: By kind of term; a part that a rule does not give is None.
 _RULES: Final = {
@@ -182,14 +201,14 @@ _RULES: Final = {
             row["status"],
             row["name"],
             row.get("section"),
-            *(re.compile(_expand(row[part]), re.IGNORECASE) if part in row else None for part in _PARTS),
+            *(_Lazy(row[part]) if part in row else None for part in _PARTS),
         )
         for row in PHRASE_TABLES["rules"]
         if kind in row.get("kinds", TermKind)
     ]
     for kind in TermKind
 }
-_LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
+_LAYOUT: Final = {name: _Lazy(row) for name, row in PHRASE_TABLES["layout"].items()}
 
 
 def section_at(text: str, position: int) -> str:
