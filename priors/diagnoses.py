@@ -49,6 +49,8 @@ class Diagnosis:
     icd10: tuple[str, ...] = ()
     medications: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
+    #: How people say a symptom; found as symptoms are.
+    own_words: tuple[str, ...] = ()
     #: Terms matched only in the case they are written in.
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
@@ -68,6 +70,8 @@ class TermMatch(NamedTuple):
 
 
 _LISTS: tuple[str, ...] = tuple(field.name for field in fields(Diagnosis) if field.name not in ("id", "display"))
+#: Those of words, of which some count only as they are written.
+_WRITTEN: tuple[str, ...] = ("names", "medications", "symptoms", "own_words")
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
 #: Keys that stand beside the diagnoses in `results.json`.
 _RESERVED_IDS = frozenset({"mean"})
@@ -105,7 +109,7 @@ def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[s
     entry = {**shipped, **own}
     inherited = shipped.get("as_written")
     if "as_written" not in own and isinstance(inherited, list | tuple):
-        lists = [entry.get(key) for key in ("names", "medications", "symptoms")]
+        lists = [entry.get(key) for key in _WRITTEN]
         terms = [term for terms in lists if isinstance(terms, list | tuple) for term in terms]
         entry["as_written"] = [term for term in inherited if term in terms]
     return entry
@@ -148,7 +152,7 @@ def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms]":
     lists = {
         TermKind.NAME: diagnosis.names,
         TermKind.MEDICATION: diagnosis.medications,
-        TermKind.SYMPTOM: diagnosis.symptoms,
+        TermKind.SYMPTOM: diagnosis.symptoms + diagnosis.own_words,
     }
     cased = frozenset(diagnosis.as_written)
     terms = {kind: _terms(own, cased.intersection(own)) for kind, own in lists.items()}
@@ -163,9 +167,13 @@ class _Terms:
     all: ClassVar[list[Any]] = []
 
     def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
-        self._are_codes = cased is None
-        self._pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, with_numbers)
-        self.beginnings = set(map(_beginning, terms))
+        self._are_codes, self._terms, self._cased, self._with_numbers = cased is None, terms, cased, with_numbers
+        #: By how the terms begin, compiled when a text first has a word that begins so: there are thousands.
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        #: The same by two signs as texts have them.
+        self._met: dict[str, re.Pattern[str]] = {}
+        self._two_letters = {term[:2].lower() for term in terms}
+        self.beginnings = {beginning for term in terms for beginning in _beginnings(term)}
         self.all.append(self)
 
     @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
@@ -174,20 +182,54 @@ class _Terms:
         found: list[re.Match[str]] = []
         for start in sorted(_beginnings_in(text, len(self.all)).get(self, ())):
             is_beyond = not found or start >= found[-1].end()
-            if is_beyond and (match := self._pattern.match(text, start)) is not None:
+            if not is_beyond:
+                continue
+            pattern = self._met.get(text[start : start + 2]) or self._pattern_at(text, start)
+            if (match := pattern.match(text, start)) is not None:
                 found.append(match)
         return [Span(*match.span()) for match in found if not self._are_codes or _is_code(text, match)]
+
+    def _pattern_at(self, text: str, start: int) -> re.Pattern[str]:
+        """Return the pattern of the terms that may stand there; ICD-10 codes have one."""
+        near = "" if self._are_codes else text[start : start + 2].translate(_LIKE_ASCII).lower()
+        key = near if near in self._two_letters else near[:1]
+        if (pattern := self._patterns.get(key)) is None:
+            if self._cased is None:
+                pattern = _compile_codes(self._terms)
+            else:
+                # What follows a sign after the first letter may be written in several ways ("h/o").
+                terms = [one for one in self._terms if _may_begin(one, key)]
+                pattern = _compile_terms(terms, self._cased, self._with_numbers)
+            self._patterns[key] = pattern
+        if text[start : start + 2].isascii():
+            self._met[text[start : start + 2]] = pattern
+        return pattern
+
+
+def _may_begin(term: str, letters: str) -> bool:
+    """Whether a text at a term begins with so many letters; a sign after the first one may be left out."""
+    is_plain = term[:2].isascii() and term[:2].isalnum() and len(term) > 1
+    return term.lower().startswith(letters if is_plain else letters[:1])
 
 
 #: Two diagnoses may share them.
 _terms = cache(_Terms)
+#: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
+_FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
 
 
-def _beginning(term: str) -> str:
-    """Return how a word begins where a term may stand: a blank, and the stem in small letters, if it is of ASCII."""
-    word = re.match(r"[^\W_]*", term.lower())
-    # Of "allergy" the plural has another end.
-    return f" {word[0].removesuffix('y')}" if word is not None and word[0].isascii() else " "
+def _beginnings(term: str) -> Iterator[str]:
+    """Yield how words begin where a term may stand: in small letters, after a blank, which alone is any way."""
+    begun = _FIRST_WORD.match(term.lower())
+    long, short, joined = ("", "", None) if begun is None else begun.groups()
+    if begun is None or not begun[0].isascii() or "#" in term[:3] or (joined and len(short + joined) < 3):
+        yield " "
+    elif long:
+        # Of "allergy" the plural has another end.
+        yield f" {long.removesuffix('y')}"
+    else:
+        # Of a short word the plural, and what a hyphen joins it with.
+        yield from (f" {short}{more} "[:4] for more in ("", "s", "es", joined or ""))
 
 
 @lru_cache(maxsize=1)
@@ -231,6 +273,8 @@ _HYPHENS = "\\-\u2010\u2011\u2012\u2013"
 _SPACE = rf"[\s{_HYPHENS}]{{1,24}}"
 _HYPHEN = rf"[\s{_HYPHENS}]{{0,24}}"
 _SLASH = r"\s{0,8}/\s{0,8}"
+# Up to three words, none of which denies.
+_GAP = rf"(?:(?!(?:no|not|never|neither|nor|without){_WORD_END})[^\W_]+(?:['\u2019][^\W_]+)*{_SPACE}){{0,3}}"
 # Of a dose: 5, 0.5, 1-2, 1/2, 7.5/325.
 _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 
@@ -246,7 +290,7 @@ def _compile_terms(terms: Sequence[str], cased: frozenset[str], with_numbers: bo
             rest = rest.replace(r"\#", _NUMBER)
         groups.setdefault(first, []).append(rest if keep_case else f"(?i:{rest})")
     branches = (f"[{re.escape(first)}](?:{'|'.join(rests)})" for first, rests in groups.items())
-    return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})")
+    return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})" if groups else "(?!)")
 
 
 def _rest_pattern(term: str) -> str:
@@ -254,7 +298,11 @@ def _rest_pattern(term: str) -> str:
     parts: list[str] = []
     pieces = [piece for piece in re.split(r"([\s/-]+)", term[1:]) if piece]
     for number, piece in enumerate(pieces):
-        if "/" in piece:
+        if piece == "..":
+            parts.append(_GAP)
+        elif piece.isspace() and parts[-1:] == [_GAP]:
+            continue  # a gap takes the blank after each of its words
+        elif "/" in piece:
             parts.append(_SLASH)
         elif "-" in piece:
             parts.append(_HYPHEN)
@@ -302,11 +350,11 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
     lists = {key: _read_terms(f"{where}, field {key!r}", table.get(key, ()), problems) for key in _LISTS}
     if not lists["names"]:
         problems.append(f"{where}, field 'names': needs at least one")
-    terms = {*lists["names"], *lists["medications"], *lists["symptoms"]}
+    terms = {term for key in _WRITTEN for term in lists[key]}
     rules: tuple[tuple[str, Callable[[str], object], str], ...] = (
         ("icd10", _ICD10_CODE.fullmatch, "is no ICD-10-CM code (capitals, as F41 or F43.1)"),
         ("snomed", _SNOMED_ID.fullmatch, "is no SNOMED CT id (6 to 18 digits, in quotes)"),
-        ("as_written", terms.__contains__, "is none of its names, medications or symptoms"),
+        ("as_written", terms.__contains__, "is none of its names, medications, symptoms or own words"),
     )
     for key, holds, what in rules:
         problems += [f"{where}, field {key!r}: {term!r} {what}" for term in lists[key] if not holds(term)]
@@ -317,16 +365,31 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
     if not isinstance(value, (list, tuple)):
         problems.append(f"{where}: must be a list of texts")
         return ()
-    terms: list[str] = []
-    for term in value:
-        if not isinstance(term, str) or len(term) < 2 or term != " ".join(term.split()) or not term[0].isalnum():
+    terms: dict[str, None] = {}
+    for written in value:
+        spelled_out = (
+            [*_spell_out(written)] if isinstance(written, str) and written == " ".join(written.split()) else [""]
+        )
+        if all(len(term) > 1 and term[0].isalnum() for term in spelled_out):
+            terms |= dict.fromkeys(spelled_out)
+        else:
             problems.append(
-                f"{where}: {term!r} must be text of two characters or more that starts with a letter or digit, "
+                f"{where}: {written!r} must be text of two characters or more that starts with a letter or digit, "
                 "single blanks between words"
             )
-        elif term not in terms:
-            terms.append(term)
     return tuple(terms)
+
+
+_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+
+
+def _spell_out(term: str) -> Iterator[str]:
+    """Yield a term with each of its choices: "(low|flat) mood" is two terms."""
+    if (choice := _CHOICE.search(term)) is None:
+        yield " ".join(term.split())
+        return
+    for words in choice[1].split("|"):
+        yield from _spell_out(term[: choice.start()] + words + term[choice.end() :])
 
 
 _DRUG_LISTS = ("drug_names.txt", "drug_brands.txt")

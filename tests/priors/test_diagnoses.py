@@ -1,5 +1,6 @@
 """The panel of sensitive diagnoses: its terms in text, a site's own diagnoses, and what of them is refused."""
 
+import functools
 import random
 import re
 
@@ -9,6 +10,8 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.diagnoses import (
     Diagnosis,
     TermKind,
+    _compile_codes,
+    _compile_terms,
     _is_code,
     _lists_of,
     clinical_terms,
@@ -39,12 +42,13 @@ def test_every_term_finds_itself_whole(diagnosis: Diagnosis) -> None:
         TermKind.NAME: diagnosis.names,
         TermKind.ICD10: diagnosis.icd10,
         TermKind.MEDICATION: diagnosis.medications,
-        TermKind.SYMPTOM: diagnosis.symptoms,
+        TermKind.SYMPTOM: diagnosis.symptoms + diagnosis.own_words,
     }
     for kind, terms in lists.items():
         for term in terms:
-            text = f"x {term} y"
-            assert _found(text, diagnosis.id, kind) == [(2, term, kind.value)], term
+            for words in (" ", " as they all "):
+                written = term.replace(" .. ", words)
+                assert _found(f"x {written} y", diagnosis.id, kind) == [(2, written, kind.value)], term
     for phrase in diagnosis.not_meant:
         for number in ("1", "0.5", "1-2", "1/2", "7.5/325"):
             assert _found(f"x {phrase.replace('#', number)} y", diagnosis.id) == [], phrase
@@ -177,10 +181,33 @@ def test_a_wrong_entry_is_named(extra: dict[str, object], problem: str) -> None:
     assert any(line.startswith(problem) for line in caught.value.problems)
 
 
+def test_a_term_has_choices_and_gaps() -> None:
+    (gout,) = load_panel({"gout": {"names": ["gout"], "symptoms": ["(sore|hot|) toe", "wakes .. (at|by) night"]}})[-1:]
+    assert gout.symptoms == ("sore toe", "hot toe", "toe", "wakes .. at night", "wakes .. by night")
+
+    def found(text: str) -> list[str]:
+        return [text[slice(*match.span)] for match in find_terms(text, gout, (TermKind.SYMPTOM,))]
+
+    assert found("A hot toe; wakes at night") == ["hot toe", "wakes at night"]
+    assert found("wakes with\n a great-toe ache by night") == ["toe"]
+    assert found("wakes the house at night, wakes up never at night") == ["wakes the house at night"]
+
+
+@functools.cache
+def _whole_pattern(own):
+    if own._are_codes:
+        return _compile_codes(own._terms)
+    return _compile_terms(own._terms, own._cased, own._with_numbers)
+
+
 def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
     rng = random.Random(0)
     site = {
-        "mood": {"display": "Mood", "names": ["ab", "éclat d'humeur", "worry"], "symptoms": ["sad-ness", "low mood"]},
+        "mood": {
+            "display": "Mood",
+            "names": ["ab", "éclat d'humeur", "worry"],
+            "symptoms": ["sad-ness", "low mood", "up .. in"],
+        },
         # Words of one sign or two, with a plural, a hyphen that may be left out, a slash, a sign, a number.
         "short": {
             "names": ["d&c", "li carbonate", "co-codamol", "ox", "ty", "t-c-b", "a/bc", "s of x"],
@@ -199,7 +226,8 @@ def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
         for diagnosis in panel:
             lists, not_meant = _lists_of(diagnosis)
             for own in filter(lambda terms: terms.beginnings, (*lists.values(), not_meant)):
-                every = own._pattern.finditer(text)
+                # All terms in one pattern, where the product compiles those that begin alike.
+                every = _whole_pattern(own).finditer(text)
                 assert own.find(text) == [one.span() for one in every if not own._are_codes or _is_code(text, one)]
 
 

@@ -98,10 +98,8 @@ def _annotate(history: PatientHistory, diagnosis: Diagnosis, judged: Sequence[Ve
     codes = [
         span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
     ]
-    symptoms, drugs = (
-        [note[slice(*found.span)] for note in history.notes for found in find_terms(note, diagnosis, (kind,))]
-        for kind in (TermKind.SYMPTOM, TermKind.MEDICATION)
-    )
+    symptoms = [span for one in judged for span in one.symptom_spans]
+    drugs = [span for one in judged for span in one.medication_spans]
     spans = ([span for span in named if span not in codes], codes, symptoms, drugs)
     return {
         "diagnosis": diagnosis.id,

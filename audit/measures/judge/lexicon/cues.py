@@ -21,7 +21,17 @@ CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues
 _SUBJECTS, _WHOSE = ({*CUE_TABLES["people"][name].split()} for name in ("subjects", "whose"))
 #: What a drug is given for: long lists of words, each with a capital.
 _REASONS: Final = {name: {*of.split()} for name, of in CUE_TABLES["purpose"].items() if isinstance(of, str)}
+#: What each drug is also given for, unless it is denied, and how near it stands, in characters [choice].
+_ALSO_FOR: Final = {
+    name: CUE_TABLES["purpose"]["unless_denied"].replace("@", of.replace("\n", ""))
+    for names, of in CUE_TABLES["purpose"]["also"].items()
+    for name in names.split()
+}
+_NEAR_DRUG: Final = 80
+#: By so many first letters a drug is known there.
+_NAME_CHARS: Final = 6
 _LETTERS: Final = dict(zip(_REASONS, ascii_uppercase, strict=False))
+_KIN_OF: Final = {name[0]: {*CUE_TABLES["people"][name].split()} for name in ("female", "male")}
 _KIN: Final = [word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split()]
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()} | {"KIN": "|".join(_KIN)}
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
@@ -32,7 +42,7 @@ _MOST_KEPT: Final = 256
 _FARTHEST: Final = 60
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|[^\s()|]+")
-_GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
+_GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but|because) )[a-z0-9'-]+ ){0,3}?"
 
 
 class Cue(NamedTuple):
@@ -61,12 +71,14 @@ class Clause(NamedTuple):
     signs: frozenset[int]
 
 
-def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
-    """Read a choice up to its ")", or a phrase: its pattern, words that it may begin with, and whether it may be empty.
+def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool, list[set[str]]]:
+    """Read a choice up to its ")", or a phrase.
 
-    Each word takes the blank after it with it. A choice that may begin with any word has "" among its first ones.
+    Returns its pattern, words that it may begin with, whether it may be empty, and for each part that a phrase cannot
+    do without the words of which it has one. Each word takes the blank after it with it. A choice that may begin with
+    any word has "" among its first ones.
     """
-    branches, still_empty, first_words = [""], [True], set[str]()
+    branches, still_empty, first_words, needed = [""], [True], set[str](), list[set[str]]()
     for piece in pieces:
         if piece == ")":
             break
@@ -75,37 +87,47 @@ def _read_choice(pieces: Iterator[str]) -> tuple[str, set[str], bool]:
             still_empty.append(True)
             continue
         if piece == "(":
-            pattern, begin, is_optional = _read_choice(pieces)
+            pattern, begin, is_optional, _ = _read_choice(pieces)
+        elif piece.startswith("@"):
+            pattern, begin, is_optional, _ = _read_set(piece[1:])
         elif piece == "..":
             pattern, begin, is_optional = _GAP, {""}, True
         else:
             words = _TOKEN.findall(piece.removeprefix("\\"))
             pattern, begin, is_optional = "".join(re.escape(word) + " " for word in words), {words[0]}, False
         first_words |= begin if still_empty[-1] else set()
+        if not is_optional and "" not in begin:
+            needed.append(begin)
         branches[-1] += pattern
         still_empty[-1] &= is_optional
     # The longer first, so that nothing is chosen only where nothing else fits.
     pattern = "|".join(sorted(set(branches), key=lambda one: (-len(one), one)))
-    return f"(?:{pattern})", first_words, any(still_empty)
+    return f"(?:{pattern})", first_words, any(still_empty), needed if len(branches) == 1 else []
 
 
-def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
-    """Return the phrases as patterns by the word that they begin with, each with a cue's fields from `says` on.
+@cache
+def _read_set(name: str) -> tuple[str, set[str], bool, list[set[str]]]:
+    return _read_choice(iter(_PIECE.findall(_SETS[name])))
+
+
+def _phrases() -> dict[str, list[tuple[str, Sequence[frozenset[str]], tuple[Any, ...]]]]:
+    """Return the phrases by the word that they begin with: pattern, words it needs, a cue's fields from `says` on.
 
     Under "" stand those that begin with any word.
     """
     marks = ({"says": says, "words": words, "kinds": ()} for says, words in CUE_TABLES["marks"].items())
-    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    found: dict[str, list[tuple[str, Sequence[frozenset[str]], tuple[Any, ...]]]] = {}
     for row in (*CUE_TABLES["cues"], *marks):
         kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
         is_firm, is_of_infections = row.get("firm", False), row.get("of_infections", False)
         fields = row["says"], row.get("reach", ""), row.get("ends", ""), kinds, is_firm, is_of_infections
         # One a line; a line that ends in "|" goes on in the next.
-        phrases = re.sub(r"@([A-Z_]+)", lambda name: f"({_SETS[name[1]]})", row["words"].strip().replace("|\n", "|"))
-        for phrase in phrases.split("\n"):
-            pattern, first_words, _ = _read_choice(iter(_PIECE.findall(phrase)))
+        for phrase in row["words"].strip().replace("|\n", "|").split("\n"):
+            pattern, first_words, _, needed = _read_choice(iter(_PIECE.findall(phrase)))
+            # The first words are those by which it is found.
+            also = tuple(frozenset(words) for words in needed if words != first_words)
             for word in first_words:
-                found.setdefault(word, []).append((pattern, fields))
+                found.setdefault(word, []).append((pattern, also, fields))
     return found
 
 
@@ -136,10 +158,16 @@ def read_clause(text: str) -> Clause:
     found = [*_TOKEN.finditer(text)]
     words, spans = [one[0].lower().replace("’", "'") for one in found], [Span(*one.span()) for one in found]
     joined, starts = "".join(word + " " for word in words), [0, *accumulate(len(word) + 1 for word in words)]
+    held = {*words}
+    # Most phrases need a word that the clause has not, and are neither compiled nor tried.
+    possible = {
+        word: [(phrase, row) for phrase, needed, row in _PHRASES.get(word, ()) if not any(map(held.isdisjoint, needed))]
+        for word in (*held, "")
+    }
     cues = [
         Cue(start, match.end(), *row)
         for start, word in zip(starts, words, strict=False)
-        for phrase, row in (*_PHRASES.get(word, ()), *_PHRASES.get("", ()))
+        for phrase, row in (*possible[word], *possible[""])
         if (match := _compile(phrase).match(joined, start)) is not None and match.end() > start
     ]
     gaps = ["  ", *(text[one.end : other.start] for one, other in pairwise(spans)), ""]
@@ -175,7 +203,16 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     turns = _turns(clause, apart, cues)
     reached = [cue for cue in cues if cue.says != "nothing" and _reaches(clause, cue, mention, turns)]
     # Right before the mention, or one word between that may be an adjective: "his severe depression".
-    held = (_between(clause, cue, mention) for cue in fitting if cue.says == "held")
+    # "Steroids will turn her bipolar": of a longer cue it is a part.
+    held = (
+        _between(clause, cue, mention)
+        for cue in fitting
+        if cue.says == "held"
+        and not (
+            clause.text.count(" ", cue.start, cue.end) == 1
+            and any(other.start < cue.start and cue.end <= other.end for other in cues)
+        )
+    )
     is_held = any(words.count(" ") < 2 and _NO_ADJECTIVES.isdisjoint(words.split()) for words in held)
     if is_held:
         # What follows may ask for it still: "her HIV test is pending".
@@ -183,9 +220,10 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
 
     def rank(cue: Cue) -> tuple[bool, bool, int]:
-        # Of answers in a sentence the last counts: "had resolved, and is back".
+        # Of answers in a sentence the last counts: "had resolved, and is back". What keeps from an infection decides of
+        # a drug before all else.
         distance = -cue.start if cue.ends == "sentence" else _between(clause, cue, mention).count(" ")
-        return cue.says != "guarded", not cue.is_firm, distance
+        return cue.says != "guarded" or kind is not TermKind.MEDICATION, not cue.is_firm, distance
 
     nearest = min(reached, key=rank, default=None)
     if nearest is not None and nearest.says == "stated" and not nearest.is_firm:
@@ -215,7 +253,14 @@ def _outermost(clause: Clause, cues: Sequence[Cue]) -> list[Cue]:
 def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
     inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
     pauses = {found.end() for found in pattern("turns", "pause").finditer(clause.text)}
-    found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
+    # "The morning-after pill" turns nothing.
+    found = {
+        cue.start
+        for cue in apart
+        if cue.says == "turn"
+        and not clause.text.endswith("- ", 0, cue.start)
+        and not inside.issuperset(range(cue.start, cue.end))
+    }
     found |= {cue.start for cue in apart if cue.says == "pause"} & pauses
     found |= {at for at in pauses if pattern("turns", "statement").match(clause.text, at)}
     # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
@@ -236,7 +281,7 @@ def _reaches(clause: Clause, cue: Cue, mention: Span, turns: frozenset[int]) -> 
 
 def asks(clause: Clause, mention: Span) -> bool:
     """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
-    return clause.text.endswith("? ") and (
+    return clause.text.rstrip(" \"')”").endswith("?") and (
         clause.text[mention.end :] == "? "
         or pattern("turns", "question").search(clause.text, 0, mention.start) is not None
     )
@@ -253,9 +298,13 @@ def gender_of_patient(text: str) -> Gender:
     for found in pattern("people", "gender").finditer(text[:_GENDER_CHARS].lower()):
         if found["letter"] or found["f"] or found["m"]:
             return "f" if found["f"] or found["letter"] == "f" else "m"
-        if found["kin"] in _KIN:
+        if (found["kin"] or "").removesuffix("s") in _KIN:
             return _GENDERS[found["whose"]]
-    return ""
+    # "New boyfriend told her he has": one gender's words are of nobody else who is named.
+    words = {*_TOKEN.findall(text[:_GENDER_CHARS].lower())}
+    spoken_of = {_GENDERS[word] for word in words & _GENDERS.keys()}
+    unnamed = [own for own in spoken_of if words.isdisjoint(_KIN_OF[own])]
+    return unnamed[0] if len(unnamed) == 1 else ""
 
 
 def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
@@ -284,12 +333,18 @@ def is_of_another(clause: Clause, mention_start: int, gender: Gender) -> bool:
             case "kin":
                 stands = _role(said[: event.end()])
                 if stands == "subject" or (stands == "oblique" and event["told"]):
-                    holder, role, resumed_at = at, stands, event.end("aside")
+                    held = pattern("people", "held").match(said)
+                    holder, role, resumed_at = at, stands, max(event.end("aside"), held.end() if held else 0)
+            case "kin_of":
+                holder, role = at, "others"
             case "others" if "neither" not in said[:at].split():
                 holder, role = at, "others"
             case "patient":
                 own = _GENDERS.get(word.partition("'")[0])
-                is_other = own and gender and own != gender
+                # "Daughter on citalopram for her depression": hers, unless the patient is known to be a woman.
+                is_hers = holder >= 0 and role == "subject" and word in _WHOSE
+                is_rid = is_hers and pattern("people", "rid").match(said, holder, at)
+                is_other = own and (own != gender or is_rid if gender else is_hers)
                 if not is_other or not (pattern("people", own).search(said, 0, at) or (at == 0 and word in _SUBJECTS)):
                     holder = -1
                 elif holder < 0 or word in _WHOSE:
@@ -312,6 +367,18 @@ def is_given_for_another(clause: Clause, drug: Span, *, only_listed: bool) -> bo
     """
     follows = pattern("purpose", "listed" if only_listed else "any").match(_marked(clause.text[drug.end :]))
     return bool(follows or pattern("purpose", "ahead").search(_marked(clause.text[: drug.start])))
+
+
+def is_also_for(text: str, drug: Span) -> bool:
+    """Return whether something else that a drug is given for stands near it, wherever a clause ends.
+
+    Example: "Last seizure in May. Lamotrigine 100 mg bd", (21, 32).
+    """
+    if (reason := _ALSO_FOR.get(text[drug.start : drug.start + _NAME_CHARS].lower())) is None:
+        return False
+    line = text.rfind("\n", 0, drug.start) + 1, text.find("\n", drug.end) % (len(text) + 1)
+    near = max(line[0], drug.start - _NEAR_DRUG), min(line[1], drug.end + _NEAR_DRUG)
+    return _compile(reason, re.IGNORECASE).search(text, *near) is not None
 
 
 def _marked(text: str) -> str:

@@ -15,17 +15,17 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon import cues
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Gender
-from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, panel_digest
+from clinaudit.priors.spelling import SPELLING_TABLE, Spelling
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "13"
+LEXICON_JUDGE_VERSION = "15"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -42,8 +42,13 @@ _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
-#: What a text says of the patient himself, after a mention that is of somebody else or of nobody, by the pattern.
-_OF_HIMSELF: Final[dict[str, PatientStatus]] = {"NOT_HIS": "negative", "HIS_TOO": "positive"}
+#: What the text after a mention makes of it, by the pattern: what is said of the patient himself, after somebody else
+#: or nobody, that a name is taken back, and that a symptom has gone; by status and kind, the first that fits.
+_AFTERWARDS: Final[dict[tuple[PatientStatus, TermKind], list[tuple[str, PatientStatus]]]] = {
+    **{("ambiguous", kind): [("NOT_HIS", "negative"), ("HIS_TOO", "positive")] for kind in TermKind},
+    **{("positive", kind): [("UNDONE", "negative")] for kind in _NAMES},
+    ("positive", TermKind.SYMPTOM): [("GONE", "negative")],
+}
 
 
 class Mention(NamedTuple):
@@ -53,7 +58,7 @@ class Mention(NamedTuple):
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A rule of the layout, what a cue says, `another` or `himself`, `purpose` (of a drug), `question`, or `default`.
+    #: A rule of the layout, what a cue says, `another`, `afterwards`, `purpose` (of a drug), `question`, or `default`.
     rule: str
 
 
@@ -100,22 +105,37 @@ class LexiconJudge:
         terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
         gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
-            is_infection = bool(found) and any("infection" in name or "virus" in name for name in diagnosis.names)
-            mentions = []
+            is_infection = bool(found) and _is_infection(diagnosis.names)
+            # Where what somebody else has ends, if it stands last.
+            mentions, another_end = [], 0
             for span, kind in found:
                 clause = clause_around(meant.text, span)
                 place = Span(span.start - clause.start, span.end - clause.start)
                 section = section_at(meant.text, span.start)
                 status, rule = _attribute(meant.text[slice(*clause)], place, kind, section, gender, is_infection)
-                if is_infection and kind is TermKind.MEDICATION and rule == "default":
-                    around = meant.text[max(0, span.start - BEFORE_CHARS) : span.end + AFTER_CHARS]
-                    status, rule = ("ambiguous", "guarded") if _LAYOUT["GUARDING"].search(around) else (status, rule)
-                for name, said in _OF_HIMSELF.items():
-                    if status == "ambiguous" and _LAYOUT[name].match(meant.text, span.end):
-                        status, rule = said, "himself"
+                if rule == "default":
+                    is_drug = kind is TermKind.MEDICATION
+                    around = max(0, span.start - BEFORE_CHARS), span.end + AFTER_CHARS
+                    if is_infection and _LAYOUT["GUARDING" if is_drug else "EXPOSED"].search(meant.text, *around):
+                        status, rule = "ambiguous", "guarded"
+                    elif is_drug and cues.is_also_for(meant.text, span):
+                        status, rule = "ambiguous", "purpose"
+                is_shared = another_end > 0 and _LAYOUT["GIVEN_FOR"].fullmatch(meant.text, another_end, span.start)
+                if status == "positive" and is_shared:
+                    status, rule = "ambiguous", "another"
+                another_end = span.end if rule == "another" else 0
+                for name, afterwards in _AFTERWARDS.get((status, kind), ()):
+                    if _LAYOUT[name].match(meant.text, span.end):
+                        status, rule = afterwards, "afterwards"
+                        break
                 written = meant.as_written(span)
                 mentions.append(Mention(written, kind, text[slice(*written)], status, rule))
             yield mentions
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _is_infection(names: Sequence[str]) -> bool:
+    return any("infection" in name or "virus" in name for name in names)
 
 
 @lru_cache(maxsize=_MOST_PLACES)
@@ -128,14 +148,13 @@ def _attribute(
     if cues.is_of_another(read, mention.start, gender):
         return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
-    for status, name, within, kinds, leads, follows, unless, is_exception in _RULES:
+    for status, name, within, leads, follows, unless, exception in _RULES[kind]:
         if (
-            kind in kinds
-            and within in (None, section)
-            and follows.match(after)  # first, as a match is sooner refused than a search
-            and leads.search(before)
-            and not unless.search(before)
-            and not is_exception.search(clause[slice(*span)])
+            (within is None or within == section)
+            and (follows is None or follows.match(after))  # first, as a match is sooner refused than a search
+            and (leads is None or leads.search(before))
+            and (unless is None or not unless.search(before))
+            and (exception is None or not exception.search(clause[slice(*span)]))
         ):
             return status, name
     cue = cues.decide(read, mention, kind, is_infection=is_infection)
@@ -160,19 +179,36 @@ def _expand(pattern: str | Sequence[str]) -> str:
     return re.sub(r"@(\w+)@", lambda name: _expand(pieces[name[1]]), "".join(pattern))
 
 
-#: Parts of a rule, each with what stands for one that is not given. Exceptions are never met then.
-_PARTS: Final = {"before": "", "after": "", "unless_before": "(?!)", "unless_mention": "(?!)"}
-_RULES: Final = [
-    (
-        row["status"],
-        row["name"],
-        row.get("section"),
-        tuple(map(TermKind, row.get("kinds", TermKind))),
-        *(re.compile(_expand(row.get(part, default)), re.IGNORECASE) for part, default in _PARTS.items()),
-    )
-    for row in PHRASE_TABLES["rules"]
-]
-_LAYOUT: Final = {name: re.compile(_expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
+class _Lazy:
+    """A pattern of the layout, compiled when a text is first read by it: few texts ask for all."""
+
+    def __init__(self, written: str | Sequence[str]) -> None:
+        self._written = written
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked once: the methods of the compiled pattern become its own.
+        compiled = re.compile(_expand(self._written), re.IGNORECASE)
+        self.match, self.search, self.fullmatch = compiled.match, compiled.search, compiled.fullmatch
+        self.finditer, self.pattern = compiled.finditer, compiled.pattern
+        return getattr(compiled, name)
+
+
+_PARTS: Final = ("before", "after", "unless_before", "unless_mention")
+#: By kind of term; a part that a rule does not give is None.
+_RULES: Final = {
+    kind: [
+        (
+            row["status"],
+            row["name"],
+            row.get("section"),
+            *(_Lazy(row[part]) if part in row else None for part in _PARTS),
+        )
+        for row in PHRASE_TABLES["rules"]
+        if kind in row.get("kinds", TermKind)
+    ]
+    for kind in TermKind
+}
+_LAYOUT: Final = {name: _Lazy(row) for name, row in PHRASE_TABLES["layout"].items()}
 
 
 def section_at(text: str, position: int) -> str:

@@ -40,15 +40,15 @@ def test_the_lexicon_judge_scores_as_documented():
     scored = score_judge(LexiconJudge(PANEL), shipped, PANEL, Ledger(), QUIET)
     read = Counter(scored.filter(kind="labelled").select("truth", "verdict").iter_rows())
     assert [[read[truth, name] for name in VERDICT_CLASSES] for truth in VERDICT_CLASSES] == [
-        [100, 0, 0, 8],
-        [1, 106, 1, 0],
-        [4, 2, 100, 2],
+        [106, 0, 0, 2],
+        [1, 107, 0, 0],
+        [2, 2, 102, 2],
         [0, 0, 1, 107],
     ]
     assert figures(scored) == {
-        "judge_sensitivity": 0.926,
-        "judge_specificity": 0.985,
-        "judge_accuracy": 0.956,
+        "judge_sensitivity": 0.981,
+        "judge_specificity": 0.991,
+        "judge_accuracy": 0.977,
         "judge_flips": 0.119,
         "judge_hidden": 0.0,
     }

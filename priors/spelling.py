@@ -7,7 +7,7 @@ is one. Knows nothing of cues and verdicts.
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +19,8 @@ from clinaudit.templates.shown_text import Span
 SPELLING_TABLE: Final = tomllib.loads(Path(__file__).with_name("spelling.toml").read_text(encoding="utf-8"))
 #: Words that notes run together with a term.
 _GLUE: Final = frozenset(SPELLING_TABLE["run_together"].split())
+#: Those beside which capitals are read in small letters, too: answers, and long ones.
+_TELLING: Final = {"no", *SPELLING_TABLE["answers"].split(), *(word for word in _GLUE if len(word) > 3)}
 #: The shortest term whose word is mended, of one edit and of two [choice]: shorter ones are too like other words.
 _ONE_EDIT, _TWO_EDITS = 6, 10
 #: The shortest brand that is looked for in a capitalized word [choice].
@@ -56,21 +58,45 @@ class Spelling:
         # Of terms of several words few may be misspelled: other words are too near the others ("infection").
         alone = {word for term in terms if " " not in term and "/" not in term for word in _words(term)}
         alone |= {*SPELLING_TABLE["distinct"].split()} & words
+        beside = SPELLING_TABLE["beside"].split()
+        alone |= {*beside}
         long = {word for word in alone if len(word) >= _ONE_EDIT}
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
         inside = {word for word in alone if len(word) >= _LEAST_INSIDE} - _GLUE
         self._capitals = {term for term in terms if term.isupper() and term.isalpha() and len(term) > 2}
+        #: Capitals of which two letters but the first changed places ("PSTD"), and in small letters beside a word that
+        #: tells that they are meant ("hivneg", "denieshiv").
+        self._known = {
+            written: term
+            for term in self._capitals
+            for at in range(1, len(term) - 1 if len(term) > 3 else 0)
+            for swapped in (term[:at] + term[at + 1] + term[at] + term[at + 2 :],)
+            for written in (swapped, swapped.lower())
+        }
+        # The shortest lack a letter within ("mothr").
+        self._known |= {
+            written: word
+            for word in beside
+            for at in range(1, len(word) - 1 if len(word) == _ONE_EDIT else 0)
+            for lacking in (word[:at] + word[at + 1 :],)
+            for written in (lacking, lacking.title())
+        }
+        for term, word in product(map(str.lower, self._capitals), _TELLING):
+            self._known |= {f"{term}{word}": f"{term} {word}", f"{word}{term}": f"{word} {term}"}
         in_capitals = (term.lower() for term in self._capitals if len(term) > 3)
         self._inside = inside.union((f"{word}s" for word in inside), in_capitals)
         self._pieces = self._inside | _GLUE
-        not_meant = (word for one in panel for phrase in one.not_meant for word in _words(phrase))
+        not_meant = (word for one in panel for phrase in (*one.not_meant, *one.own_words) for word in _words(phrase))
         self._right = drug_words().union(words, self._long, not_meant, " ".join(SPELLING_TABLE["right"]).split())
         #: Brands that a person's name may be like ("Donato", Dovato): a capitalized word is none of them, misspelled.
         self._like_names = {
             term.lower() for one in panel for term in one.medications if term.istitle() and len(term) < _LEAST_BRAND
         }
         #: The words that may be misspelled by their first letter, in which they are not.
-        self._beginning_with = {letter: [*of] for letter, of in groupby(sorted(self._long), lambda word: word[0])}
+        self._beginning_with, self._glue = (
+            {letter: [*of] for letter, of in groupby(sorted(words), lambda word: word[0])}
+            for words in (self._long, _GLUE)
+        )
         self._meant: dict[bytes, str | None] = {}
 
     def mend(self, text: str) -> MendedText:
@@ -94,6 +120,10 @@ class Spelling:
     def _read(self, word: str) -> str | None:
         """Return what a word was meant to be; None: itself."""
         small, parts = word.lower(), word.split("-")
+        if word in self._known and small not in self._right:
+            return self._known[word]
+        if small[:1] == "o" and small[1:] in self._inside:
+            return f"o {small[1:]}"  # of "h/odepression", "r/oanxiety"
         if (
             not _LEAST_INSIDE <= len(word) <= _LONGEST
             or all(part.lower() in self._right for part in parts)
@@ -111,7 +141,7 @@ class Spelling:
             return "-".join(new or part for new, part in zip(meant, parts, strict=True))
         return self._nearest(joined)
 
-    def _nearest(self, written: str) -> str | None:
+    def _nearest(self, written: str, *, is_glue: bool = False) -> str | None:
         """Return the word that another was meant to be, with one edit or two; None where none is near.
 
         The edits are the letters of the longer that are in no longest common subsequence: a letter missing, too many,
@@ -119,10 +149,10 @@ class Spelling:
         """
         if not _ONE_EDIT <= len(written) <= _LONGEST:
             return None
-        small, is_name = written.lower(), written.istitle()
+        small, is_name = written.lower().replace("shun", "tion"), written.istitle()
         near = [
             (edits, word)
-            for word in self._beginning_with.get(small[0], ())
+            for word in (self._glue if is_glue else self._beginning_with).get(small[0], ())
             if (edits := LCSseq.distance(small, word, score_cutoff=2)) <= (2 if len(word) >= _TWO_EDITS else 1)
             if not (is_name and word in self._like_names)
         ]
@@ -133,10 +163,11 @@ class Spelling:
         small, pieces = word.lower(), self._pieces
         for at in range(2, len(word) - 1) if word != small else ():
             left, right = word[:at], word[at:]
-            if (left in self._capitals and right.islower() and right in pieces) or (
-                right in self._capitals and left.lower() in _GLUE and not left.isupper()
-            ):
+            if right in self._capitals and left.lower() in _GLUE and not left.isupper():
                 return f"{left} {right}"
+            of_capitals = left in self._capitals and right.islower()
+            if of_capitals and (meant := right if right in pieces else self._nearest(right, is_glue=True)):
+                return f"{left} {meant}"
         if meant := self._nearest(word):
             return meant
         # The beginnings that consist of terms and small words, by length.

@@ -7,7 +7,7 @@ import pytest
 from support.cases import read_cases
 from support.lexicon.reading import PANEL
 
-from clinaudit.audit.measures.judge.lexicon.spelling import Spelling
+from clinaudit.priors.spelling import Spelling
 from clinaudit.templates.shown_text import Span
 
 SPELLING = Spelling(tuple(PANEL.values()))
