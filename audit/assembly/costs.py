@@ -18,9 +18,9 @@ _AN_ANSWER: Final = 0.086
 _A_TEXT: Final = 0.030
 #: The stage in which a model scores notes, by model.
 _SCORING: Final = {"audited": "scoring notes", "control": "scoring notes by the control model"}
-#: Generations whose windows are sought in one scan, and those whose texts one automaton holds, in thousands.
+#: Generations whose windows are sought in one scan, and those whose texts one search counts, in thousands.
 _A_SCAN: Final = 4
-_AN_AUTOMATON: Final = 10
+_A_SEARCH: Final = 8
 #: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation and
 #: of a note.
 _LIBRARIES: Final = 500e6
@@ -63,7 +63,7 @@ def expected_stages(generations: int, note_bytes: int, cores: int, *, asked: Ask
     k, mb = generations / 1e3, note_bytes / 1e6
     scored = dict(asked).get(_SCORING["audited"], 0) / 1e3
     judged = k if asked else 0.0
-    counting = 0.1 + 0.06 * mb * (1 + k / _AN_AUTOMATON)
+    counting = 0.1 + 0.03 * k + 0.012 * mb * (1 + k / _A_SEARCH)
     masking = ("masking notes", 0.15 * mb, cores)
     stages = [
         # Openings, about one for each text, whose first windows and then all are looked up.

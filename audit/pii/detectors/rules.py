@@ -44,9 +44,16 @@ _WORD: Final = re.compile(r"[^\s,^]+")
 
 _Match = re.Match[str]
 #: A regular expression; a long one is a list of its parts.
-_Pattern = Annotated[str, BeforeValidator(lambda given: "".join(map(str, given)) if isinstance(given, list) else given)]
+_Pattern = Annotated[str, BeforeValidator(lambda given: _joined(given))]
 #: A match of a rule's pattern, and that rule -> the spans that it is: start, end and category.
 Places = Iterable[tuple[int, int, str]]
+
+
+def _joined(given: object) -> object:
+    """Return the parts of a pattern as one text; anything but texts as it is, which is refused."""
+    if isinstance(given, list) and all(isinstance(part, str) for part in given):
+        return "".join(given)
+    return given
 
 
 def _known(kind: str) -> str:

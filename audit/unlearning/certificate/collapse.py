@@ -5,11 +5,12 @@ Others' texts are held against those before; texts on the named must not stand o
 of whom a forgotten patient is one.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
 from operator import attrgetter, itemgetter
 from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Pool, run_joint_test
@@ -19,7 +20,6 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     FEW_SHORT,
     HALF,
     distinct_share,
-    known_share,
     mean_length,
     mean_of,
 )
@@ -30,8 +30,10 @@ _LENGTH: Final = "mean length in tokens"
 _DISTINCT: Final = "distinct tokens in a run as long as a match"
 _PAIRS: Final = "pairs of neighbouring tokens that A wrote of others"
 _LOOPS: Final = "generations stopped for repeating themselves"
-#: Pairs of neighbouring token ids (bigrams).
-_Pairs = set[tuple[int, int]]
+#: Token ids are 32-bit: two fit into one 64-bit number.
+_ID_BITS: Final = 32
+#: Pairs of neighbouring token ids (bigrams), each as one number: a large run has tens of millions.
+_Pairs = NDArray[np.int64]
 #: Texts as token ids.
 _Runs = Sequence[Sequence[int]]
 
@@ -61,29 +63,36 @@ def check_texts(
     `ngram` is the length of a match in tokens.
     """
     before, after = (grouped(run, attrgetter("patient_id")) for run in runs)
-    pairs = {one: _pairs_of(item.token_ids for item in written) for one, written in before.items()}
+    pairs = {one: np.unique(_pairs_of(item.token_ids for item in written)) for one, written in before.items()}
     sizes: dict[str, int] = {}
     health: list[HealthCheck] = []
     for name, members in groups.items():
         patients = sorted(before.keys() & after.keys() & set(members))
-        known = _Pairs().union(*(pairs[one] for one in pairs.keys() - patients))
+        known = np.concatenate([_NO_PAIRS, *(pairs[one] for one in pairs.keys() - patients)])
         sides = [[text for one in patients for text in run[one]] for run in (before, after)]
         health += _check_group(name, sides, known, ngram=ngram)
         # The three questions of a level of access rest on those who were asked at it.
         tiers = grouped({(item.tier, item.patient_id) for item in sides[1]}, itemgetter(0))
         sizes[name] = min(map(len, tiers.values()), default=0)
-    # Of how many patients A wrote a pair.
-    holders = Counter(chain.from_iterable(pairs.values()))
+    # What A wrote, and of how many patients.
+    every, holders = np.unique(np.concatenate([_NO_PAIRS, *pairs.values()]), return_counts=True)
+
+    def share_of_others(patient: str, written: _Pairs) -> float | None:
+        own = pairs.get(patient, _NO_PAIRS)
+        if not written.size or holders.sum() == own.size:
+            return None
+        at = np.minimum(np.searchsorted(every, written), every.size - 1)
+        held = np.where(every[at] == written, holders[at], 0)
+        return float((held > np.isin(written, own)).mean())
+
     figures: dict[str, dict[str, float | None]] = {}
     for patient, written in after.items():
         runs_of = [item.token_ids for item in written]
-        own = pairs.get(patient, _Pairs())
-        of_others = mean_of(holders[pair] > (pair in own) for ids in runs_of for pair in pairwise(ids))
         # How far the texts are from being any, larger where farther.
         kept = {
             _LENGTH: mean_length(runs_of),
             _DISTINCT: distinct_share(runs_of, run=ngram),
-            _PAIRS: of_others if holders.total() > len(own) else None,
+            _PAIRS: share_of_others(patient, _pairs_of(runs_of)),
         }
         less = {question: None if value is None else -value for question, value in kept.items()}
         figures[patient] = {_SHORT: mean_of(len(ids) < ngram for ids in runs_of), **less}
@@ -96,8 +105,18 @@ def check_texts(
     return CheckedTexts(health, sizes, run_joint_test(Pool(figures, never_seen, {}), named), silenced)
 
 
+_NO_PAIRS: Final[_Pairs] = np.zeros(0, dtype=np.int64)
+
+
 def _pairs_of(runs: Iterable[Sequence[int]]) -> _Pairs:
-    return {pair for ids in runs for pair in pairwise(ids)}
+    """Return the pairs of some texts, one after the other."""
+    texts = (np.asarray(ids, dtype=np.int64) for ids in runs)
+    return np.concatenate([_NO_PAIRS, *((ids[:-1] << _ID_BITS) | ids[1:] for ids in texts)])
+
+
+def _known_share(runs: _Runs, known: _Pairs) -> float | None:
+    pairs = _pairs_of(runs)
+    return float(np.isin(pairs, known).mean()) if pairs.size and known.size else None
 
 
 def _check_group(
@@ -120,7 +139,7 @@ def _check_group(
     of_tokens = {
         _LENGTH: least_kept(mean_length),
         _DISTINCT: least_kept(lambda own: distinct_share(own, run=ngram)),
-        _PAIRS: least_kept(lambda own: known_share(own, known)),
+        _PAIRS: least_kept(lambda own: _known_share(own, known)),
     }
     # Question: A's measure and B's, and the limit.
     asked = {

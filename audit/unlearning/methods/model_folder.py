@@ -182,9 +182,12 @@ def read_record(directory: Path) -> ModelRecord | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
-        raise _damaged(f"{path.name} in {path.parent.name} is damaged") from None
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        held = None
+    if not isinstance(held, dict):
+        raise _damaged(f"{path.name} in {path.parent.name} is damaged")
+    return held
 
 
 def _damaged(what: str) -> IntegrityError:

@@ -109,6 +109,12 @@ def test_a_note_shows_no_text_where_it_is_printed(corpus_path: Path) -> None:
     assert "of many" not in repr(corpus.latest_note("p1"))
 
 
+def test_texts_cannot_be_added_after_the_block() -> None:
+    kept = stored(["a"])
+    with pytest.raises(ValueError, match="within the with block"):
+        kept.append("b")
+
+
 def test_parquet_gives_the_same_corpus_as_jsonl(corpus_path: Path, tmp_path: Path) -> None:
     pl.DataFrame(ROWS).write_parquet(tmp_path / "notes.parquet", row_group_size=700)
     as_jsonl, batched = read_corpus(corpus_path / "notes.jsonl"), read_corpus(tmp_path / "notes.parquet")

@@ -168,6 +168,10 @@ def _read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens
     return own
 
 
+def _is_unreadable(answer: dict[str, Any] | Failed) -> bool:
+    return answer == UNREADABLE if isinstance(answer, Failed) else read_reply(answer) is None
+
+
 def _cannot_tell(what: str, failed: Failed) -> IncompleteError:
     return IncompleteError(
         f"the served model could not be asked {what} ({failed.reason}); look at the server, then run the same command "
@@ -175,6 +179,8 @@ def _cannot_tell(what: str, failed: Failed) -> IncompleteError:
     )
 
 
+#: Where a neutral text has no readable answer either: a gateway's page stands in the place of every answer.
+_DOWN: Final = Failed("unreadable answer, to any text", passes=True)
 #: HTTP statuses by which servers refuse a request for its length or its parameters, among other things.
 _REFUSALS = frozenset({400, 413, 422})
 #: Of a chat, the tokens that a template may add to what is said.
@@ -261,7 +267,8 @@ class OpenAIEngine:
             # A gateway's page may stand where an answer should, once, or for a while in the place of every answer.
             if said == UNREADABLE:
                 said = await ask(request)
-            return replace(UNREADABLE, passes=True) if said == UNREADABLE and await self._is_down(request) else said
+            like = request if isinstance(request, GenerationRequest) else None
+            return _DOWN if said == UNREADABLE and await self._is_down(like) else said
 
         failures: Counter[Failed] = Counter()
         is_answering = False
@@ -283,13 +290,13 @@ class OpenAIEngine:
                 f"{told}; asking again does not help; change what is named, or look for it in the server's log"
             )
 
-    async def _is_down(self, request: GenerationRequest | ScoreRequest) -> bool:
-        """Ask about nothing what was asked; return whether that has no answer that can be read either."""
+    async def _is_down(self, like: GenerationRequest | None = None) -> bool:
+        """Whether a neutral text, asked as a generation is, else in the plainest way, has no readable answer either."""
         asked, form = _TEXT, _ServedForm(left_out=frozenset(_decoding_of(_TEXT)))
-        if isinstance(request, GenerationRequest):
-            asked, form = _neutral(request, _NEUTRAL_TEXT, _FEW_TOKENS), self._forms[_kind_of(request)]
+        if like is not None:
+            asked, form = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS), self._forms[_kind_of(like)]
         answer = await self._ask(asked, form)
-        return answer.passes or answer == UNREADABLE if isinstance(answer, Failed) else read_reply(answer) is None
+        return _is_unreadable(answer) or (isinstance(answer, Failed) and answer.passes)
 
     def _warn_once(self, what: str) -> None:
         if what not in self._said:
@@ -436,6 +443,8 @@ class OpenAIEngine:
                 if isinstance(again, Failed) and again.status in _REFUSALS:
                     raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({again.reason})")
                 return new_tokens
+        if _is_unreadable(answer) and await self._is_down():
+            raise _cannot_tell("whether it scores text", _DOWN)
         raise NoScoresError(f"{self._server} gives no scores: {why}")
 
     async def _score(self, request: ScoreRequest, *, new_tokens: int) -> TokenScores | Failed:
@@ -444,6 +453,8 @@ class OpenAIEngine:
             return answer
         read = _read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
+            if _is_unreadable(answer) and await self._is_down():
+                return _DOWN
             raise NoScoresError(f"{self._server} gives no scores: {read}")
         return TokenScores(request.key, np.array(read[request.first - 1 :], dtype=np.float32))
 

@@ -154,6 +154,10 @@ def test_output_that_is_degenerate_for_the_retained_alone_is_seen(tmp_path, caps
     assert certify(plant(tmp_path, fault=for_the_rest), tmp_path / "out").verdict == "broken"
 
 
+def test_a_leak_is_one_even_where_the_output_collapsed(tmp_path, capsys) -> None:
+    assert certify(plant(tmp_path, fault=short, leaking={"pt-train-00": 32}), tmp_path / "out").status == 1
+
+
 def test_a_missing_generation_is_not_shown(tmp_path, capsys) -> None:
     def missing(patient: str, tier: str, ids: Ids) -> Ids | None:
         return None if (patient, tier) == ("pt-train-04", "public") else ids

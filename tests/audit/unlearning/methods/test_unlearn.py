@@ -126,6 +126,15 @@ def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(tmp_path, monk
     assert _tensors(other.out) != _tensors(whole.out)
 
 
+@pytest.mark.parametrize("held", ["[]", '""', "[[1, 2]]", "{"])
+def test_a_damaged_record_is_no_record_of_other_settings(tmp_path: Path, held: str) -> None:
+    job = make_job(tmp_path)
+    job.out.mkdir()
+    (job.out / RECORD_FILE).write_text(held)
+    with pytest.raises(IntegrityError, match=f"{RECORD_FILE} in {job.out.name} is damaged"):
+        unlearn(job, SPLIT, _plan())
+
+
 def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from clinaudit.audit.unlearning.methods import model_folder
 

@@ -3,13 +3,14 @@
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 
 import pytest
 
 from clinaudit.audit.pii.benchmark.generator.grammar import Encounter, grammar, vocabulary
-from clinaudit.audit.pii.benchmark.generator.person import Person, compose, draw_pair, draw_person, write_fact
+from clinaudit.audit.pii.benchmark.generator.person import Person, agrees, compose, draw_pair, draw_person, write_fact
 
 PERSONS = 500
 ENCOUNTERS = [one for domain in ("general", "clinical") for one in grammar("scored").encounters[domain]]
@@ -140,6 +141,18 @@ def test_two_agree_with_their_relation(encounter: Encounter) -> None:
         assert all(first.schooling >= second.schooling for first, second in pairs)
     elif encounter.shares:
         assert all(first.state == second.state for first, second in pairs)
+
+
+def test_strangers_do_not_agree_with_a_relation_by_chance() -> None:
+    by_rule = {one.rule: one for one in ENCOUNTERS}
+    young = replace(draw_person(random.Random(1)), age=30, schooling=1, work_years=5, income=3000)
+    old = replace(young, age=48, schooling=2)
+    assert agrees(old, young, by_rule["parent"])
+    assert not agrees(replace(old, age=47), young, by_rule["parent"])
+    assert agrees(old, young, by_rule["supervisor"])
+    assert not agrees(replace(old, income=2990), young, by_rule["supervisor"])
+    assert agrees(old, young, by_rule["teacher"])
+    assert not agrees(replace(old, schooling=1), young, by_rule["teacher"])
 
 
 def test_texts_are_composed_of_lists_numbers_and_what_is_given() -> None:

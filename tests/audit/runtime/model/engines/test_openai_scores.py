@@ -48,6 +48,11 @@ def scoring(change=lambda _, numbers: numbers, *, least=0, named="token_id:{}"):
     return answer
 
 
+def unless_scored(fault):
+    """A server that answers texts, and with the fault where it is to score one."""
+    return lambda handler, asked: fault(handler, asked) if asked.get("echo") else handler.say(asked, "the")
+
+
 def only_of(body, fault, otherwise):
     """What holds for the one prompt alone."""
     return lambda handler, asked: (fault if asked["prompt"] == body else otherwise)(handler, asked)
@@ -103,8 +108,8 @@ def test_nothing_is_asked_for_no_texts(server, engine):
     [
         (scoring(lambda *_: None), "no log-probabilities"),
         (fault_server.says("as if nothing had been asked"), "no log-probabilities"),
-        (raw(b"{}"), "no log-probabilities"),
-        (raw(b"not json"), "no log-probabilities"),
+        (unless_scored(raw(b"{}")), "no log-probabilities"),
+        (unless_scored(raw(b"not json")), "no log-probabilities"),
         (scoring(lambda _, numbers: [None, *numbers]), "another number of tokens"),
         # One that leaves out the first token: its new one would pass for the last.
         (scoring(lambda _, numbers: numbers[1:]), "another number of tokens"),
@@ -127,7 +132,8 @@ def test_a_server_that_scores_nothing_is_found_out_without_a_patients_text(fault
     with pytest.raises(NoScoresError, match=f"^the server of tiny gives no scores: .*{why}"):
         list(engine.score([text("a", 9), text("b", 5)]))
     assert 2 <= len(server.seen) <= 4
-    assert all(max(body["prompt"]) < PATIENT for _, body in server.seen)
+    # Besides ids a neutral text, where an answer cannot be read.
+    assert all(body["prompt"] == " the" or max(body["prompt"]) < PATIENT for _, body in server.seen)
 
 
 @pytest.mark.parametrize(
@@ -170,3 +176,15 @@ def test_one_text_without_scores_ends_all(server, engine):
     server.always = only_of(list(requests[0].token_ids), scoring(lambda *_: None), scoring())
     with pytest.raises(NoScoresError, match="no log-probabilities"):
         list(engine.score(requests))
+
+
+@pytest.mark.parametrize("body", [b"<html>Sign in</html>", b"{}"])
+@pytest.mark.parametrize("is_known_to_score", [False, True])
+def test_a_page_in_the_place_of_every_answer_takes_no_score_away(server, engine, body, is_known_to_score):
+    def only_neutral(handler, asked):
+        is_neutral = max(asked["prompt"]) < PATIENT if asked.get("echo") else False
+        return (scoring() if is_neutral else raw(body))(handler, asked)
+
+    server.always = only_neutral if is_known_to_score else raw(body)
+    with pytest.raises(IncompleteError, match="run the same command again"):
+        list(engine.score([text("a", 9)]))
