@@ -84,12 +84,12 @@ class PatientFacts:
     earlier: Mapping[str, "PatientFacts"] = field(default_factory=dict)
 
     def at(self, tier: Tier) -> "PatientFacts":
-        """Return the facts as the note has them of which a fragment of this tier is."""
+        """Return the facts as the note has them that a fragment of this tier is taken from."""
         return self.earlier.get(tier.id, self)
 
     @property
     def sources(self) -> "tuple[PatientFacts, ...]":
-        """The same of each note of which some fragment is."""
+        """The facts as each note has them that some fragment is taken from, a note once."""
         return tuple({source.latest.note_id: source for source in map(self.at, _FRAGMENTS)}.values())
 
     def stands_in_opening(self, fact: Fact) -> bool:

@@ -171,7 +171,7 @@ def _cut_before(text: str, least: int, most: int) -> int:
 
 
 def joins(text: str) -> Iterator[Edit]:
-    """Yield the breaks inside numbers and words, to be left out: a second reading, for two values may become one so."""
+    """Yield the breaks inside numbers and words, which a second reading leaves out: it may join two values."""
     return without(_RE.breaks.finditer(text))
 
 

@@ -210,7 +210,7 @@ class Readings:
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
-    """Yield a span, or what is left of it behind a line end at which another ends: a number over "747 High Street"."""
+    """Yield a span, or only its part after a line end where another span ends: a number above "747 High Street"."""
     found = _RE.number_end.search(text, span.start, span.end)
     if found is None or found.start() not in ends:
         yield span

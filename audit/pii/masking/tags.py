@@ -257,7 +257,7 @@ def _day(value: _Value) -> date | None:
 
 
 def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
-    """Return days without a year as of one; none where they go back, or over a 29 February that may be."""
+    """Return days that are all written without a year as days of one year; none where their order goes back."""
     days = [(value, day) for value in dates if (day := _day((value[0], value[1].replace("-", "2000", 1)))) is not None]
     written = [day for _, day in days]
     if len(days) < len(dates) or written != sorted(written) or not days:
@@ -266,7 +266,7 @@ def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
 
 
 def merge_hidden(hidden: Iterable[Hidden]) -> list[Hidden]:
-    """Return disjoint stretches that cover all: of those that overlap one, of the most direct, then longest."""
+    """Return disjoint stretches that cover all; where some overlap, the most direct kind, then the longest, decides."""
     merged: list[Hidden] = []
     cluster: list[Hidden] = []
     end = 0
