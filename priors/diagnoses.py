@@ -53,6 +53,9 @@ class Diagnosis:
     own_words: tuple[str, ...] = ()
     #: Terms matched only in the case they are written in.
     as_written: tuple[str, ...] = ()
+    #: Terms that count only where one of `beside` is near.
+    only_beside: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
     #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.codes`); no note is searched for them.
@@ -72,6 +75,12 @@ class TermMatch(NamedTuple):
 _LISTS: tuple[str, ...] = tuple(field.name for field in fields(Diagnosis) if field.name not in ("id", "display"))
 #: Those of words, of which some count only as they are written.
 _WRITTEN: tuple[str, ...] = ("names", "medications", "symptoms", "own_words")
+#: Those that say something of terms of these.
+_OF_TERMS: tuple[str, ...] = ("as_written", "only_beside")
+#: How far from such a term a word of `beside` may stand, in characters of one line [choice].
+_BESIDE_CHARS = 80
+#: How many terms one text with choices may stand for [choice].
+_MOST_CHOICES = 1000
 _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
 #: Keys that stand beside the diagnoses in `results.json`.
 _RESERVED_IDS = frozenset({"mean"})
@@ -105,13 +114,16 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
 
 
 def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
-    """Return a shipped entry, overridden by a site's fields; a term's `as_written` goes where the term goes."""
+    """Return a shipped entry, overridden by a site's fields; what is said of a term goes where the term goes."""
     entry = {**shipped, **own}
-    inherited = shipped.get("as_written")
-    if "as_written" not in own and isinstance(inherited, list | tuple):
-        lists = [entry.get(key) for key in _WRITTEN]
-        terms = [term for terms in lists if isinstance(terms, list | tuple) for term in terms]
-        entry["as_written"] = [term for term in inherited if term in terms]
+    if "symptoms" in own and "own_words" not in own:
+        entry.pop("own_words", None)  # they say the shipped symptoms
+    lists = [entry.get(key) for key in _WRITTEN]
+    terms = [term for terms in lists if isinstance(terms, list | tuple) for term in terms]
+    for key in _OF_TERMS:
+        inherited = shipped.get(key)
+        if key not in own and isinstance(inherited, list | tuple):
+            entry[key] = [term for term in inherited if term in terms]
     return entry
 
 
@@ -123,8 +135,15 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
-    lists, not_meant = _lists_of(diagnosis)
+    lists, beside, not_meant = _lists_of(diagnosis)
     found = [TermMatch(span, kind) for kind, terms in lists.items() if kind in kinds for span in terms.find(text)]
+    if found and diagnosis.only_beside:
+        needing = {form for term in diagnosis.only_beside for form in (term.lower(), f"{term.lower()}s")}
+        found = [
+            match
+            for match in found
+            if text[slice(*match.span)].lower() not in needing or _is_near(text, match.span, beside.find(text))
+        ]
     if found and (other := not_meant.find(text)):
         starts = [span.start for span in other]
         within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
@@ -141,14 +160,20 @@ def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> 
     return kept
 
 
+def _is_near(text: str, span: Span, others: Sequence[Span]) -> bool:
+    """Whether one of `others` stands on the line of a span, near it or around it."""
+    between = ((min(other.end, span.end), max(other.start, span.start)) for other in others)
+    return any(start + _BESIDE_CHARS >= end and "\n" not in text[start:end] for start, end in between)
+
+
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
     return bool(find_terms(text, diagnosis, _REFERRING_KINDS))
 
 
 @lru_cache(maxsize=256)
-def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms]":
-    """Return the compiled terms by kind, and the phrases that mean something else."""
+def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms, _Terms]":
+    """Return the compiled terms by kind, the words beside some of them, and the phrases that mean something else."""
     lists = {
         TermKind.NAME: diagnosis.names,
         TermKind.MEDICATION: diagnosis.medications,
@@ -157,7 +182,8 @@ def _lists_of(diagnosis: Diagnosis) -> "tuple[dict[TermKind, _Terms], _Terms]":
     cased = frozenset(diagnosis.as_written)
     terms = {kind: _terms(own, cased.intersection(own)) for kind, own in lists.items()}
     terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
-    return terms, _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
+    beside, not_meant = (_terms(own, frozenset(), with_numbers=True) for own in (diagnosis.beside, diagnosis.not_meant))
+    return terms, beside, not_meant
 
 
 class _Terms:
@@ -354,7 +380,7 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
     rules: tuple[tuple[str, Callable[[str], object], str], ...] = (
         ("icd10", _ICD10_CODE.fullmatch, "is no ICD-10-CM code (capitals, as F41 or F43.1)"),
         ("snomed", _SNOMED_ID.fullmatch, "is no SNOMED CT id (6 to 18 digits, in quotes)"),
-        ("as_written", terms.__contains__, "is none of its names, medications, symptoms or own words"),
+        *((key, terms.__contains__, "is none of its names, medications, symptoms or own words") for key in _OF_TERMS),
     )
     for key, holds, what in rules:
         problems += [f"{where}, field {key!r}: {term!r} {what}" for term in lists[key] if not holds(term)]
@@ -367,6 +393,11 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
         return ()
     terms: dict[str, None] = {}
     for written in value:
+        if isinstance(written, str) and _choices(written) > _MOST_CHOICES:
+            problems.append(
+                f"{where}: {written[:60]!r} stands for more than {_MOST_CHOICES:,} terms; write fewer choices"
+            )
+            continue
         spelled_out = (
             [*_spell_out(written)] if isinstance(written, str) and written == " ".join(written.split()) else [""]
         )
@@ -381,6 +412,15 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
 
 
 _CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
+
+
+def _choices(term: str) -> int:
+    """Return how many terms a term with choices stands for; beyond the most, some number beyond it."""
+    count = 1
+    while count <= _MOST_CHOICES and (choice := _CHOICE.search(term)) is not None:
+        count *= choice[1].count("|") + 1
+        term = f"{term[: choice.start()]}x{term[choice.end() :]}"
+    return count
 
 
 def _spell_out(term: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from clinaudit.templates.shown_text import Span
 SPELLING_TABLE: Final = tomllib.loads(Path(__file__).with_name("spelling.toml").read_text(encoding="utf-8"))
 #: Words that notes run together with a term.
 _GLUE: Final = frozenset(SPELLING_TABLE["run_together"].split())
-#: Those beside which capitals are read in small letters, too: answers, and long ones.
+#: Words that, run together with a term in capitals, let the term be in small letters.
 _TELLING: Final = {"no", *SPELLING_TABLE["answers"].split(), *(word for word in _GLUE if len(word) > 3)}
 #: The shortest term whose word is mended, of one edit and of two [choice]: shorter ones are too like other words.
 _ONE_EDIT, _TWO_EDITS = 6, 10
@@ -31,6 +31,9 @@ _LEAST_INSIDE: Final = 5
 #: run together [choice].
 _LONGEST, _LONGEST_PIECE = 60, 16
 _WORD: Final = re.compile(r"[A-Za-z](?:[A-Za-z-]*[A-Za-z])?")
+#: What ends before a word that begins no sentence: another word, or a title.
+_WITHIN_SENTENCE: Final = re.compile(r"(?:[\w,'\u2019)]|\b(?:mr|mrs|ms|mx|dr|prof|sr|jr|st)\.)[^\S\n]*$", re.IGNORECASE)
+_TITLE_CHARS: Final = 16
 #: Letters and the hyphen as they are, a blank for whatever else.
 _LETTERS: Final = bytes(code if chr(code).isalpha() or chr(code) == "-" else ord(" ") for code in range(128)).ljust(256)
 #: Words whose reading is kept.
@@ -60,6 +63,11 @@ class Spelling:
         alone |= {*SPELLING_TABLE["distinct"].split()} & words
         beside = SPELLING_TABLE["beside"].split()
         alone |= {*beside}
+        relatives = {*beside} - {*SPELLING_TABLE["answers"].split(), "nonreactive"}
+        #: Relatives, and those that few surnames are like: misspelled with a capital, others are not mended ("Mather"),
+        #: these where a sentence begins, without a title ("Mr. Huband").
+        self._relatives = relatives.union(f"{word}s" for word in relatives)
+        self._no_surnames = {*SPELLING_TABLE["no_surnames"].split()}
         long = {word for word in alone if len(word) >= _ONE_EDIT}
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
         inside = {word for word in alone if len(word) >= _LEAST_INSIDE} - _GLUE
@@ -79,11 +87,13 @@ class Spelling:
             for word in beside
             for at in range(1, len(word) - 1 if len(word) == _ONE_EDIT else 0)
             for lacking in (word[:at] + word[at + 1 :],)
-            for written in (lacking, lacking.title())
+            for written in (lacking,)
         }
-        for term, word in product(map(str.lower, self._capitals), _TELLING):
+        # In small letters some are other words ("top", "tab").
+        in_any_case = {term.lower() for term in self._capitals.difference(*(one.as_written for one in panel))}
+        for term, word in product(in_any_case, _TELLING):
             self._known |= {f"{term}{word}": f"{term} {word}", f"{word}{term}": f"{word} {term}"}
-        in_capitals = (term.lower() for term in self._capitals if len(term) > 3)
+        in_capitals = (term for term in in_any_case if len(term) > 3)
         self._inside = inside.union((f"{word}s" for word in inside), in_capitals)
         self._pieces = self._inside | _GLUE
         not_meant = (word for one in panel for phrase in (*one.not_meant, *one.own_words) for word in _words(phrase))
@@ -111,11 +121,20 @@ class Spelling:
             return MendedText(text)
         parts, places, end = list[str](), list[tuple[int, int]](), 0
         for match in _WORD.finditer(text):
-            if new := self._meant.get(match.group().encode()):
+            new = self._meant.get(match.group().encode())
+            if new and not self._may_be_name(text, match, new):
                 parts += [text[end : match.start()], new]
                 places += [*((at, at + 1) for at in range(end, match.start())), *[match.span()] * len(new)]
                 end = match.end()
         return MendedText("".join(parts) + text[end:], [*places, *((at, at + 1) for at in range(end, len(text)))])
+
+    def _may_be_name(self, text: str, word: re.Match[str], meant: str) -> bool:
+        """Whether a word that may have been meant for a relative is rather a surname."""
+        relatives = self._relatives.intersection(meant.split())
+        if not relatives or not (word[0].istitle() or word[0].isupper()):
+            return False
+        before = text[max(0, word.start() - _TITLE_CHARS) : word.start()]
+        return not relatives <= self._no_surnames or _WITHIN_SENTENCE.search(before) is not None
 
     def _read(self, word: str) -> str | None:
         """Return what a word was meant to be; None: itself."""

@@ -46,6 +46,8 @@ def test_every_term_finds_itself_whole(diagnosis: Diagnosis) -> None:
     }
     for kind, terms in lists.items():
         for term in terms:
+            if term in diagnosis.only_beside:
+                continue
             for words in (" ", " as they all "):
                 written = term.replace(" .. ", words)
                 assert _found(f"x {written} y", diagnosis.id, kind) == [(2, written, kind.value)], term
@@ -127,7 +129,7 @@ def test_names_agree_with_a_plain_scan(seed: int) -> None:
         covered = {i for match in find_terms(text, diagnosis, (TermKind.NAME,)) for i in range(*match.span)}
         meant = [re.compile(re.escape(phrase), re.IGNORECASE) for phrase in diagnosis.not_meant]
         other = {i for phrase in meant for match in phrase.finditer(text) for i in range(*match.span())}
-        for name in diagnosis.names:
+        for name in set(diagnosis.names) - {*diagnosis.only_beside}:
             flags = 0 if name in diagnosis.as_written else re.IGNORECASE
             for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, flags):
                 # Names may overlap ("termination of pregnancy termination"): the longest match then stands for both.
@@ -152,6 +154,30 @@ def test_a_term_that_a_site_leaves_out_takes_with_it_how_it_was_written() -> Non
     assert set(PANEL["abortion"].as_written) & set(PANEL["abortion"].names)
 
 
+def test_a_site_that_replaces_symptoms_has_no_shipped_words_for_them() -> None:
+    own = {item.id: item for item in load_panel({"hiv": {"symptoms": []}, "ptsd": {"symptoms": ["flashback"]}})}
+    assert own["hiv"].own_words == own["ptsd"].own_words == ()
+    assert "PEP" not in own["hiv"].only_beside
+    assert load_panel({"hiv": {"symptoms": [], "own_words": ["CD4 nadir"]}})[5].own_words == ("CD4 nadir",)
+
+
+def test_a_term_counts_only_beside_another() -> None:
+    table = {
+        "names": ["gout"],
+        "symptoms": ["tophus"],
+        "only_beside": ["tophus"],
+        "beside": ["joint", "G#", "had a tophus"],
+    }
+    (gout,) = load_panel({"gout": table})[-1:]
+
+    def found(text: str) -> list[str]:
+        return [text[slice(*match.span)] for match in find_terms(text, gout, tuple(TermKind))]
+
+    assert found("a tophus; gout") == ["gout"]
+    assert found("a sore joint with a tophus") == found("G2, tophus") == found("he had a tophus") == ["tophus"]
+    assert found("tophus\njoint") == found("tophus" + " x" * 45 + " joint") == []
+
+
 def test_only_some_in_the_panels_order() -> None:
     assert [diagnosis.id for diagnosis in load_panel(only=["hiv", "anxiety"])] == ["anxiety", "hiv"]
     with pytest.raises(UsageError, match="no such diagnosis: gout"):
@@ -170,6 +196,9 @@ def test_only_some_in_the_panels_order() -> None:
         ({"gout": {"names": ["gout"], "drugs": []}}, "diagnosis 'gout', field 'drugs': unknown"),
         ({"gout": {"names": ["gout"], "display": 1}}, "diagnosis 'gout', field 'display': must be text"),
         ({"gout": {"names": ["gout"], "as_written": ["GT"]}}, "diagnosis 'gout', field 'as_written': 'GT' is none"),
+        ({"gout": {"names": ["gout"], "only_beside": ["GT"]}}, "diagnosis 'gout', field 'only_beside': 'GT' is none"),
+        ({"gout": {"names": ["gout" + " (a|b)" * 20_000]}}, "diagnosis 'gout', field 'names': 'gout (a|b)"),
+        ({"gout": {"names": ["gout " + "(" * 30 + "a|b)" + "|c)" * 29]}}, "diagnosis 'gout', field 'names': 'gout (("),
         ({"mean": {"names": ["mean"]}}, "diagnosis 'mean': an id is"),
         ({"Gout!": {"names": ["gout"]}}, "diagnosis 'Gout!': an id is"),
         ({"hiv": {"names": []}}, "diagnosis 'hiv', field 'names': needs at least one"),

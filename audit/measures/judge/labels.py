@@ -76,7 +76,7 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     present: "do NOT infer from vague language" (Appendix G). Where none does, it is None, unknown, neither case nor
     control, if some note is unjudged, asks for it ("?PTSD"), or gives the patient a drug or a symptom of it as the
     judge reads it (docs/methods.md, section 3). `in_note_start` and `in_hpi`: whether the opening of a note that a
-    prompt is taken from, and its HPI, refer to it (name, code or drug). Spans are verbatim, names and codes from the
+    prompt is taken from, and its HPI, refer to it (name, code or drug). Spans are the judge's, names and codes from the
     notes that state it, symptoms and drugs from any note. `medications_to_remove`: entries of the medication list that
     reveal it (`substring`), and why (`reason`), of patients without it too: removal from the positives alone would
     itself reveal it (docs/methods.md, section 1).

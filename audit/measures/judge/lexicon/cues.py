@@ -220,8 +220,8 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
 
     def rank(cue: Cue) -> tuple[bool, bool, int]:
-        # Of answers in a sentence the last counts: "had resolved, and is back". What keeps from an infection decides of
-        # a drug before all else.
+        # Of answers in a sentence the last counts: "had resolved, and is back". A cue of
+        # prevention outranks all others for a drug.
         distance = -cue.start if cue.ends == "sentence" else _between(clause, cue, mention).count(" ")
         return cue.says != "guarded" or kind is not TermKind.MEDICATION, not cue.is_firm, distance
 
@@ -300,7 +300,7 @@ def gender_of_patient(text: str) -> Gender:
             return "f" if found["f"] or found["letter"] == "f" else "m"
         if (found["kin"] or "").removesuffix("s") in _KIN:
             return _GENDERS[found["whose"]]
-    # "New boyfriend told her he has": one gender's words are of nobody else who is named.
+    # Where no relative of a gender is named, the pronouns of that gender are the patient's.
     words = {*_TOKEN.findall(text[:_GENDER_CHARS].lower())}
     spoken_of = {_GENDERS[word] for word in words & _GENDERS.keys()}
     unnamed = [own for own in spoken_of if words.isdisjoint(_KIN_OF[own])]

@@ -25,7 +25,7 @@ from clinaudit.priors.spelling import SPELLING_TABLE, Spelling
 from clinaudit.templates.shown_text import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "15"
+LEXICON_JUDGE_VERSION = "16"
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
@@ -106,7 +106,7 @@ class LexiconJudge:
         gender = cues.gender_of_patient(meant.text) if any(terms) else ""
         for diagnosis, found in zip(diagnoses, terms, strict=True):
             is_infection = bool(found) and _is_infection(diagnosis.names)
-            # Where what somebody else has ends, if it stands last.
+            # End of the last mention, where it is somebody else's.
             mentions, another_end = [], 0
             for span, kind in found:
                 clause = clause_around(meant.text, span)
