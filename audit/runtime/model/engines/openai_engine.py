@@ -267,8 +267,7 @@ class OpenAIEngine:
             # A gateway's page may stand where an answer should, once, or for a while in the place of every answer.
             if said == UNREADABLE:
                 said = await ask(request)
-            like = request if isinstance(request, GenerationRequest) else None
-            return _DOWN if said == UNREADABLE and await self._is_down(like) else said
+            return _DOWN if said == UNREADABLE and await self._is_down(request) else said
 
         failures: Counter[Failed] = Counter()
         is_answering = False
@@ -290,10 +289,10 @@ class OpenAIEngine:
                 f"{told}; asking again does not help; change what is named, or look for it in the server's log"
             )
 
-    async def _is_down(self, like: GenerationRequest | None = None) -> bool:
+    async def _is_down(self, like: GenerationRequest | ScoreRequest | None = None) -> bool:
         """Whether a neutral text, asked as a generation is, else in the plainest way, has no readable answer either."""
         asked, form = _TEXT, _ServedForm(left_out=frozenset(_decoding_of(_TEXT)))
-        if like is not None:
+        if isinstance(like, GenerationRequest):
             asked, form = _neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS), self._forms[_kind_of(like)]
         answer = await self._ask(asked, form)
         return _is_unreadable(answer) or (isinstance(answer, Failed) and answer.passes)
