@@ -74,21 +74,14 @@ class Spelling:
         self._capitals = {term for term in terms if term.isupper() and term.isalpha() and len(term) > 2}
         #: Capitals of which two letters but the first changed places ("PSTD"), and in small letters beside a word that
         #: tells that they are meant ("hivneg", "denieshiv").
-        self._known = {
-            written: term
-            for term in self._capitals
-            for at in range(1, len(term) - 1 if len(term) > 3 else 0)
-            for swapped in (term[:at] + term[at + 1] + term[at] + term[at + 2 :],)
-            for written in (swapped, swapped.lower())
-        }
+        self._known: dict[str, str] = {}
+        for term in (one for one in self._capitals if len(one) > 3):
+            for at in range(1, len(term) - 1):
+                swapped = term[:at] + term[at + 1] + term[at] + term[at + 2 :]
+                self._known |= {swapped: term, swapped.lower(): term}
         # The shortest lack a letter within ("mothr").
-        self._known |= {
-            written: word
-            for word in beside
-            for at in range(1, len(word) - 1 if len(word) == _ONE_EDIT else 0)
-            for lacking in (word[:at] + word[at + 1 :],)
-            for written in (lacking,)
-        }
+        for word in (one for one in beside if len(one) == _ONE_EDIT):
+            self._known |= {word[:at] + word[at + 1 :]: word for at in range(1, len(word) - 1)}
         # In small letters some are other words ("top", "tab").
         in_any_case = {term.lower() for term in self._capitals.difference(*(one.as_written for one in panel))}
         for term, word in product(in_any_case, _TELLING):

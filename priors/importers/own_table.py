@@ -179,9 +179,10 @@ class _Telling:
         self._repeats = False
         #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
         self._last: tuple[str | None, tuple[int, int] | None] = (None, None)
-        #: Rows that `differ` from the same patient's row before; and those that go `on` from it, `begin` (by their
-        #: number, 0 or 1), or do neither (`else`).
-        self._rows: Counter[str | int] = Counter()
+        #: Rows that differ from the same patient's row before; those that go on from it, that begin, by their number (0
+        #: or 1), and that do neither.
+        self._differing = self._going_on = self._others = 0
+        self._begins = Counter[int]()
 
     def take(self, patient: str | None, cell: str | None) -> None:
         """Look at the cell of one row."""
@@ -192,11 +193,14 @@ class _Telling:
         (other, before), now = self._last, self._number(cell or "")
         self._last = patient, now
         if other == patient and before is not None and now is not None:
-            self._rows["differ"] += before != now
+            self._differing += before != now
             if now == (before[0] + 1, before[1]):
-                self._rows["on"] += 1
+                self._going_on += 1
                 return
-        self._rows["else" if now is None or now[0] > 1 else now[0]] += 1
+        if now is None or now[0] > 1:
+            self._others += 1
+        else:
+            self._begins[now[0]] += 1
 
     def _number(self, cell: str) -> tuple[int, int] | None:
         if number := _NUMBER.fullmatch(cell):
@@ -213,10 +217,9 @@ class _Telling:
             is_certain = self._of_ids["unsure"] is None and self._of_ids["count"] is None
             return ("repeats within a patient", is_certain) if self._repeats else None
         # A running number of all rows is another thing; so is a flag, which may begin at 0 and at 1.
-        begins = self._rows[0], self._rows[1]
-        counts_anew = min(begins) == 0 and max(begins) > 1 and self._rows["on"] > 0
+        counts_anew = len(self._begins) == 1 and self._begins.total() > 1 and self._going_on > 0
         is_certain = self._is_of_lines and counts_anew
-        is_hint = (self._is_of_parts and self._rows["differ"] > 0) or (counts_anew and not self._rows["else"])
+        is_hint = (self._is_of_parts and self._differing > 0) or (counts_anew and not self._others)
         return ("numbers rows of a patient", is_certain) if is_certain or is_hint else None
 
 

@@ -181,11 +181,6 @@ def to_json(results: RunResults) -> str:
     return json.dumps(results.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
-def from_json(text: str) -> RunResults:
-    """Read the text of a `results.json` back; raises `ValueError` where it is not one."""
-    return RunResults.model_validate(json.loads(text))
-
-
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the published `results.json`."""
     schema = RunResults.model_json_schema(mode="serialization")

@@ -7,7 +7,7 @@ import pytest
 from support.full_report import full_report
 
 from clinaudit.reports.schema.identity import MAX_IDENTITY_CHARS, Identity, identity_problem, read_identity
-from clinaudit.reports.schema.run_results import RunResults, from_json, json_schema, to_json
+from clinaudit.reports.schema.run_results import RunResults, json_schema, to_json
 
 
 def validator() -> jsonschema.Draft202012Validator:
@@ -19,7 +19,7 @@ def validator() -> jsonschema.Draft202012Validator:
 def test_results_validate_and_are_read_back(results: RunResults) -> None:
     text = to_json(results)
     validator().validate(json.loads(text))
-    assert from_json(text) == results
+    assert RunResults.model_validate(json.loads(text)) == results
 
 
 @pytest.mark.parametrize("part", [(), ("verdict",), ("verdict", "rules", 0), ("identifiers",)])
@@ -31,7 +31,7 @@ def test_an_unknown_field_is_refused(part: tuple[str | int, ...]) -> None:
     inner["note_text"] = "…"
     assert validator().is_valid(document) is False
     with pytest.raises(ValueError, match="note_text"):
-        from_json(json.dumps(document))
+        RunResults.model_validate(document)
 
 
 def test_no_field_of_the_results_is_a_number_of_patients() -> None:

@@ -220,8 +220,8 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         reached = [cue for cue in reached if cue.start > mention.start or cue.says not in of_nobody]
 
     def rank(cue: Cue) -> tuple[bool, bool, int]:
-        # Of answers in a sentence the last counts: "had resolved, and is back". A cue of
-        # prevention outranks all others for a drug.
+        # Of answers in a sentence the last counts: "had resolved, and is back". For a drug a cue of prevention outranks
+        # all others.
         distance = -cue.start if cue.ends == "sentence" else _between(clause, cue, mention).count(" ")
         return cue.says != "guarded" or kind is not TermKind.MEDICATION, not cue.is_firm, distance
 
