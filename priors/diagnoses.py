@@ -16,6 +16,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.note import TermFinder
 from clinaudit.templates.shown_text import Span
@@ -136,15 +138,19 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
     lists, beside, not_meant = _lists_of(diagnosis)
-    found = [TermMatch(span, kind) for kind, terms in lists.items() if kind in kinds for span in terms.find(text)]
-    if found and diagnosis.only_beside:
+    held = _beginnings_in(text, len(_Terms.all))
+    asked = [(kind, terms) for kind, terms in lists.items() if terms in held and kind in kinds]
+    found = [TermMatch(span, kind) for kind, terms in asked for span in terms.find(text)]
+    if not found:
+        return found
+    if diagnosis.only_beside:
         needing = {form for term in diagnosis.only_beside for form in (term.lower(), f"{term.lower()}s")}
         found = [
             match
             for match in found
             if text[slice(*match.span)].lower() not in needing or _is_near(text, match.span, beside.find(text))
         ]
-    if found and (other := not_meant.find(text)):
+    if other := not_meant.find(text):
         starts = [span.start for span in other]
         within = (other[bisect.bisect_right(starts, span.start) - 1] for span, _ in found)
         found = [
@@ -193,66 +199,57 @@ class _Terms:
     all: ClassVar[list[Any]] = []
 
     def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
-        self._are_codes, self._terms, self._cased, self._with_numbers = cased is None, terms, cased, with_numbers
-        #: By how the terms begin, compiled when a text first has a word that begins so: there are thousands.
-        self._patterns: dict[str, re.Pattern[str]] = {}
-        #: The same by two signs as texts have them.
-        self._met: dict[str, re.Pattern[str]] = {}
-        self._two_letters = {term[:2].lower() for term in terms}
-        self.beginnings = {beginning for term in terms for beginning in _beginnings(term)}
+        self._cased, self._with_numbers = cased, with_numbers
+        #: The terms by how they begin.
+        self.beginnings: dict[str, list[str]] = {}
+        for term in terms:
+            for beginning in _beginnings(term):
+                self.beginnings.setdefault(beginning, []).append(term)
+        #: By how a place of a text begins, compiled when a text first does so: there are thousands.
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self.all.append(self)
 
     @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
     def find(self, text: str) -> list[Span]:
-        """Return where the terms stand in a text: looked for only where a word begins as one of them does."""
-        found: list[re.Match[str]] = []
-        for start in sorted(_beginnings_in(text, len(self.all)).get(self, ())):
-            is_beyond = not found or start >= found[-1].end()
-            if not is_beyond:
-                continue
-            pattern = self._met.get(text[start : start + 2]) or self._pattern_at(text, start)
-            if (match := pattern.match(text, start)) is not None:
+        """Return where the terms stand in a text: looked for only where words begin as one of them does."""
+        found, end = list[re.Match[str]](), 0
+        for start, begun in sorted(_beginnings_in(text, len(self.all)).get(self, {}).items()):
+            pattern = self._patterns.get(begun) or self._compile(begun)
+            if start >= end and (match := pattern.match(text, start)) is not None:
                 found.append(match)
-        return [Span(*match.span()) for match in found if not self._are_codes or _is_code(text, match)]
+                end = match.end()
+        return [Span(*match.span()) for match in found if self._cased is not None or _is_code(text, match)]
 
-    def _pattern_at(self, text: str, start: int) -> re.Pattern[str]:
-        """Return the pattern of the terms that may stand there; ICD-10 codes have one."""
-        near = "" if self._are_codes else text[start : start + 2].translate(_LIKE_ASCII).lower()
-        key = near if near in self._two_letters else near[:1]
-        if (pattern := self._patterns.get(key)) is None:
-            if self._cased is None:
-                pattern = _compile_codes(self._terms)
-            else:
-                # What follows a sign after the first letter may be written in several ways ("h/o").
-                terms = [one for one in self._terms if _may_begin(one, key)]
-                pattern = _compile_terms(terms, self._cased, self._with_numbers)
-            self._patterns[key] = pattern
-        if text[start : start + 2].isascii():
-            self._met[text[start : start + 2]] = pattern
-        return pattern
-
-
-def _may_begin(term: str, letters: str) -> bool:
-    """Whether a text at a term begins with so many letters; a sign after the first one may be left out."""
-    is_plain = term[:2].isascii() and term[:2].isalnum() and len(term) > 1
-    return term.lower().startswith(letters if is_plain else letters[:1])
+    def _compile(self, begun: tuple[str, ...]) -> re.Pattern[str]:
+        terms = [term for beginning in begun for term in self.beginnings[beginning]]
+        cased = self._cased
+        pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, self._with_numbers)
+        return self._patterns.setdefault(begun, pattern)
 
 
 #: Two diagnoses may share them.
 _terms = cache(_Terms)
 #: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
 _FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
+#: Two letters of the second, unless a text may leave out what joins the two, or have others between them.
+_SECOND_WORD = re.compile(r"[a-z0-9]+[^\w.#-]+([a-z0-9]{1,2})", re.ASCII)
 
 
 def _beginnings(term: str) -> Iterator[str]:
-    """Yield how words begin where a term may stand: in small letters, after a blank, which alone is any way."""
+    """Yield how words begin where a term may stand: in small letters, after a blank."""
     begun = _FIRST_WORD.match(term.lower())
     long, short, joined = ("", "", None) if begun is None else begun.groups()
+    second = _SECOND_WORD.match(term.lower()) if term.isascii() else None
+    more = second[1].rstrip("y") if second is not None else ""  # "bodies" begins as "body" does
     if begun is None or not begun[0].isascii() or "#" in term[:3] or (joined and len(short + joined) < 3):
-        yield " "
+        # Up to a number, a hyphen or an accent.
+        yield f" {re.split('[^a-z0-9]', term.lower())[0]}"
+    elif more:
+        # Of "termination of pregnancy" the first noun has the plural.
+        yield from (f" {long or short}{ending} {more}" for ending in (("", "s") if more == "of" else ("",)))
     elif long:
         # Of "allergy" the plural has another end.
-        yield f" {long.removesuffix('y')}"
+        yield f" {long.removesuffix('y') if long == term.lower() else long}"
     else:
         # Of a short word the plural, and what a hyphen joins it with.
         yield from (f" {short}{more} "[:4] for more in ("", "s", "es", joined or ""))
@@ -260,13 +257,13 @@ def _beginnings(term: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _scanner(lists: int) -> Any:
-    """Return what finds the beginnings of so many lists of terms, each with its length and the lists."""
+    """Return what finds the beginnings of so many lists of terms, each with the lists."""
     import ahocorasick
 
     scanner = ahocorasick.Automaton()
     for terms in _Terms.all[:lists]:
         for beginning in terms.beginnings:
-            scanner.add_word(beginning, (len(beginning), [*scanner.get(beginning, (0, ()))[1], terms]))
+            scanner.add_word(beginning, ((beginning,), [*scanner.get(beginning, (0, ()))[1], terms]))
     scanner.make_automaton()
     return scanner
 
@@ -278,16 +275,21 @@ _SMALL_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def _beginnings_in(text: str, lists: int) -> dict[Any, list[int]]:
-    """Return where words of a text begin as terms do, in no order."""
-    starts: dict[Any, list[int]] = {}
+def _beginnings_in(text: str, lists: int) -> dict[Any, dict[int, tuple[str, ...]]]:
+    """Return where words of a text begin as terms do, in no order, and as which."""
+    starts: dict[Any, dict[int, tuple[str, ...]]] = {}
     if text.isascii():
         words = text.encode().translate(_SMALL_WORDS).decode()
     else:
         words = re.sub(r"[\W_]", " ", text.translate(_LIKE_ASCII).lower())
-    for last, (length, held) in _scanner(lists).iter(f" {words} "):
+    # One blank between two words, however many signs stand there.
+    signs = np.frombuffer(f" {words} ".encode("utf-32-le"), np.uint32)
+    places = np.flatnonzero(np.append(signs != ord(" "), True) | np.append(True, signs != ord(" ")))
+    for last, (beginning, held) in _scanner(lists).iter(signs[places[:-1]].tobytes().decode("utf-32-le")):
+        start = int(places[last - len(beginning[0]) + 2]) - 1
         for terms in held:
-            starts.setdefault(terms, []).append(last - length + 1)
+            begun = starts.setdefault(terms, {})
+            begun[start] = begun.get(start, ()) + beginning
     return starts
 
 

@@ -34,11 +34,12 @@ MAX_CLAUSE_CHARS = 2000
 #: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
 #: sentence of the tests.
 BEFORE_CHARS, AFTER_CHARS = 300, 160
-#: Texts whose sections and parts, and parts whose clauses are kept: one is asked about several diagnoses. Places whose
+#: Texts whose sections and parts are kept: one is asked about several diagnoses. Parts whose clauses, and places whose
 #: reading is kept: notes repeat their lines.
-_MOST_TEXTS, _MOST_PARTS, _MOST_PLACES = 64, 256, 20_000
+_MOST_TEXTS, _MOST_PARTS, _MOST_PLACES = 64, 1024, 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+_NO_MENTION: Final = Verdict(False)
 _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 #: What a cue makes of a mention, but for what is over: a diagnosis was the patient's then, and a symptom is denied.
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {"denied": "negative", "stated": "positive", "changed": "positive"}
@@ -87,7 +88,7 @@ class LexiconJudge:
         for text, group in groupby(items, key=lambda item: item[0]):
             for mentions in self.read_mentions(text, [diagnosis for _, diagnosis in group]):
                 if not mentions:
-                    yield Verdict(False)
+                    yield _NO_MENTION
                     continue
                 status = next(of for of in _PRECEDENCE if any(one.status == of for one in mentions))
                 names, symptoms, medications = (
@@ -264,11 +265,13 @@ def clause_around(text: str, span: Span) -> Span:
 
     A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
     """
-    return _around(span, _clause_ends(text, _around(span, _part_ends(text))))
+    part = _around(span, _part_ends(text))
+    return _around(span, _clause_ends(text[slice(*part)]), part.start)
 
 
-def _around(span: Span, bounds: Sequence[int]) -> Span:
-    return Span(bounds[bisect_right(bounds, span.start) - 1], bounds[bisect_left(bounds, span.end)])
+def _around(span: Span, bounds: Sequence[int], base: int = 0) -> Span:
+    start, end = bisect_right(bounds, span.start - base) - 1, bisect_left(bounds, span.end - base)
+    return Span(base + bounds[start], base + bounds[end])
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
@@ -277,10 +280,10 @@ def _part_ends(text: str) -> list[int]:
 
 
 @lru_cache(maxsize=_MOST_PARTS)
-def _clause_ends(text: str, part: Span) -> list[int]:
-    """Return the bounds of the clauses of a part, its own among them."""
-    bounds = {*part, *_line_cuts(text, part)}
-    for sign in _LAYOUT["CLAUSE_END"].finditer(text, *part):
+def _clause_ends(text: str) -> list[int]:
+    """Return the bounds of the clauses of a part, its own among them; notes repeat their parts."""
+    bounds = {0, len(text), *_line_cuts(text)}
+    for sign in _LAYOUT["CLAUSE_END"].finditer(text):
         # The question mark of a query asks for what follows it.
         start = sign.start()
         is_query = text[start] == "?" and (
@@ -296,11 +299,11 @@ def _clause_ends(text: str, part: Span) -> list[int]:
     return sorted(bounds)
 
 
-def _line_cuts(text: str, part: Span) -> Iterator[int]:
+def _line_cuts(text: str) -> Iterator[int]:
     """Yield the ends of lines but the last that end a clause: not in a denied list, nor where merely wrapped."""
     is_bullet, is_header = _LAYOUT["BULLET"].match, _LAYOUT["HEADER_LIKE"].match
-    end, in_negated_list = part.start, False
-    for line, following in pairwise(text[slice(*part)].splitlines(keepends=True)):
+    end, in_negated_list = 0, False
+    for line, following in pairwise(text.splitlines(keepends=True)):
         end, bare = end + len(line), line.rstrip()
         if bare.endswith(":") and _LAYOUT["NEGATED_LIST"].search(line):
             in_negated_list = True
@@ -311,6 +314,6 @@ def _line_cuts(text: str, part: Span) -> Iterator[int]:
         else:
             is_wrapped = len(bare) >= WRAPPED_LINE_CHARS and bare[-1] not in ".;:!?"
             goes_on = bool(bare and following.strip()) and not is_header(following)
-            goes_on = goes_on and (is_wrapped or _LAYOUT["GOES_ON"].search(bare[-40:]) is not None)
+            goes_on = goes_on and (is_wrapped or _LAYOUT["GOES_ON"].search(bare[-12:]) is not None)
         if not goes_on:
             yield end
