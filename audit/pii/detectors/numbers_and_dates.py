@@ -9,13 +9,14 @@ from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final
 
 from clinaudit.audit.pii.detectors.rules import Places, Rule, digits_of, expand, found_in, kind_of, span_in
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_drug, read_words
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
-from clinaudit.audit.pii.values.dates_in_text import find_dates
+from clinaudit.audit.pii.values.dates_in_text import WrittenDate, find_dates
 from clinaudit.audit.pii.values.normal_form import read_number
 
 _RE: Final = Patterns(__name__, expand)
@@ -140,7 +141,7 @@ _BEFORE_SCORE_CHARS: Final = 120
 def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
     """Yield the dates of which a match is a part; the label before each says what it is of."""
     text, start, end = match.string, match.start(), match.end()
-    for found in find_dates(text, max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)):
+    for found in _dates_near(text, start, end):
         if found.end <= start or found.start >= end:
             continue
         # A date without a year may be one of two on a scale, or of a span.
@@ -151,6 +152,11 @@ def read_labelled_dates(match: "re.Match[str]", _rule: Rule) -> Places:
         )
         if not is_no_day:
             yield found.start, found.end, _kind_of(text, found.start)
+
+
+def _dates_near(text: str, start: int, end: int) -> Sequence[WrittenDate]:
+    dates, begins = find_dates(text), attrgetter("start")
+    return dates[bisect_left(dates, start - _AROUND_CHARS, key=begins) : bisect(dates, end, key=begins)]
 
 
 def _kind_of(text: str, start: int) -> str:
@@ -170,7 +176,7 @@ def _labels() -> dict[str, Any]:
 def read_day_of_week(match: "re.Match[str]", rule: Rule) -> Places:
     """Yield a date with the day of the week that stands beside it, as of what its label says."""
     text, edge = match.string, match.start("before") if match["before"] else match.end()
-    for found in find_dates(text, max(0, edge - _AROUND_CHARS), edge + _AROUND_CHARS):
+    for found in _dates_near(text, edge, edge):
         if match["before"] and found.end == edge:
             yield found.start, match.end(), _kind_of(text, found.start)
         elif not match["before"] and found.start == edge:

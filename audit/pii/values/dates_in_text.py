@@ -5,9 +5,8 @@ note template states; this module reads any text, so that a form which nobody st
 """
 
 import re
-import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -27,8 +26,8 @@ _SPELLED: Final = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-"
 _RE: Final = Patterns(__name__, lambda pattern: pattern.replace("${ordinals}", _SPELLED))
 #: A year of two digits up to this one is first read as of the century 2000, a later one as of 1900.
 _LATEST_SHORT_YEAR: Final = 30
-#: Days whose reading is kept.
-_MOST_KEPT: Final = 50_000
+#: Days whose reading is kept, and texts whose dates are: each rule asks for those near what it found.
+_MOST_KEPT, _MOST_TEXTS = 50_000, 8
 #: A leap year: a day without a year is a day of some year.
 _LEAP_YEAR: Final = 2000
 #: Months that are words or names as well.
@@ -44,15 +43,15 @@ class WrittenDate(NamedTuple):
     readings: tuple[str, ...]
 
 
-def find_dates(text: str, start: int = 0, end: int | None = None) -> list[WrittenDate]:
-    """Return the dates that a text writes between two places, by start; where two overlap, both."""
-    last = len(text) if end is None else end
+@lru_cache(maxsize=_MOST_TEXTS)
+def find_dates(text: str) -> Sequence[WrittenDate]:
+    """Return the dates that a text writes, by start; where two overlap, both."""
     # Half a character, which an escape may stand for, is no part of a date.
-    data = text[start:last].encode(errors="replace")
+    data = text.encode(errors="replace")
     of_numbers, of_names = _gates()
     found = {
-        *(_numeric_dates(text, start, last) if of_numbers.search(data) else ()),
-        *(_named_dates(text, start, last) if of_names.search(data) else ()),
+        *(_numeric_dates(text) if of_numbers.search(data) else ()),
+        *(_named_dates(text) if of_names.search(data) else ()),
     }
     return sorted(found, key=lambda found: (found.start, -found.end))
 
@@ -92,21 +91,21 @@ def read_in_orders(text: str) -> tuple[str | None, str | None]:
     return month_first, day_first
 
 
-def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
-    for match in _RE.numeric.finditer(text, begin, last):
+def _numeric_dates(text: str) -> Iterator[WrittenDate]:
+    for match in _RE.numeric.finditer(text):
         readings = _read_numbers(*match.group(0, 1))
         if readings and _stands_alone(text, match, match[1].strip()):
             yield WrittenDate(*match.span(), readings)
-    for match in _RE.compact.finditer(text, begin, last):
+    for match in _RE.compact.finditer(text):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
             yield WrittenDate(*match.span(), readings)
-    for match in _RE.month_and_year.finditer(text, begin, last):
+    for match in _RE.month_and_year.finditer(text):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
             yield WrittenDate(*match.span(), (f"{year}-{int(month):02d}",))
-    for match in _RE.month_and_day.finditer(text, begin, last):
+    for match in _RE.month_and_day.finditer(text):
         former, latter = map(int, re.split("[/-]", match[0]))
         readings = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
         if readings and _RE.word_of_time.search(text[max(0, match.start() - 12) : match.start()]):
@@ -140,8 +139,8 @@ def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:
     return not (len(after) == 2 and after[0] in joins and after[1].isdigit())
 
 
-def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
-    for match in _RE.month_name.finditer(text, begin, last):
+def _named_dates(text: str) -> Iterator[WrittenDate]:
+    for match in _RE.month_name.finditer(text):
         start, end = match.span()
         month = _MONTHS.index(match[0][:3].lower()) + 1
         day = _RE.day_before.search(text[max(0, start - 24) : start])
