@@ -210,8 +210,12 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, Places]:
     does. A character split over tokens belongs to each of them; a token without bytes has zero width.
     """
     whole = b"".join(pieces)
+    lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+    ends = np.cumsum(lengths)
+    if whole.isascii():
+        return whole.decode("ascii"), np.stack([ends - lengths, ends], axis=1)
     begins = (np.frombuffer(whole, dtype=np.uint8) & 0xC0) != 0x80
-    position = len(whole) if whole.isascii() else 0
+    position = 0
     while position < len(whole):
         try:
             whole[position:].decode("utf-8")
@@ -220,8 +224,6 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, Places]:
             begins[position + error.start : position + error.end] = False
             begins[position + error.start] = True
             position += error.end
-    lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
-    ends = np.cumsum(lengths)
     # Characters that have begun before each byte, and before the end.
     begun = np.concatenate([[0], np.cumsum(begins)])
     # A token that begins within a character holds it, too.
