@@ -31,8 +31,6 @@ class AnswerCheck(Record):
 #: Of a request as a whole. `never trained on` is by a training record: the model after never saw the named, and none of
 #: them stands out.
 ForgettingVerdict = Literal["still leaks", "broken", "not shown", "never trained on", "forgotten"]
-#: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
-Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 #: With which `clinaudit compare --forgotten` ends.
@@ -207,8 +205,6 @@ class Certificate(Record):
     reasons: list[str]
     before: CertifiedModel
     after: CertifiedModel
-    #: What the site says of the request; None where it says nothing.
-    trigger: Trigger | None = None
     #: How many of the patients are of earlier requests.
     earlier: int = 0
     #: That B was trained again without the named, so that a collapse decides nothing; None without a training record.

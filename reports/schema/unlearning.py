@@ -89,8 +89,6 @@ class PanelFigures(Record):
     items: int
     #: Judge, or `Majority` -> verdict -> items.
     verdicts: dict[str, dict[str, int]]
-    #: Of titles: category -> verdict of the majority -> items.
-    by_category: dict[str, dict[str, int]] = Field(default_factory=dict)
     #: Two judges -> share of the items on which both give one verdict.
     pairs: dict[str, float]
     agreement: float | None

@@ -77,11 +77,10 @@ FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
     words = certificate_words(certificate)
-    why = "" if certificate.trigger is None else f". The site's reason: {_WORDS['triggers'][certificate.trigger]}"
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return (
-        ("The request", f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."),
+        ("The request", f"{named} to be forgotten{earlier} by {model_text(certificate.before)}."),
         ("May the patient be told that it is done?", words.may_be_told),
         ("What was done", _done_sentence(certificate)),
         ("How sure", _sure_sentence(certificate)),
@@ -226,8 +225,6 @@ def number_text(value: float | None) -> str:
 
 
 _AMOUNTS: Final = {-1: "less", 1: "more"}
-#: Diagnoses that became harder to tell, and tiers, are counted where they are more; the others are always named.
-_MOST_NAMED: Final = 2
 
 
 def verdicts_sentence(rules: MovedRules) -> str:
@@ -270,35 +267,18 @@ def _text_clause(comparison: Comparison) -> str:
 
 
 def _diagnosis_clause(comparison: Comparison) -> str:
-    """Return which diagnoses became easier or harder to tell, at which tiers: those whose difference excludes 0."""
-    signs: dict[str, dict[str, int]] = {}
+    """Return which diagnoses became easier to tell at some level of access, and which of the others harder."""
+    found: dict[str, set[int]] = {}
     for change in comparison.changes_of("auroc_all"):
         if change.direction is not None:
-            known = signs.setdefault(change.diagnosis, {})
-            # The worst of a tier's forms: easier to tell, then unchanged as far as is shown.
-            known[change.tier] = max(known.get(change.tier, -1), change.direction)
-    if not signs:
+            found.setdefault(change.diagnosis, set()).add(change.direction)
+    if not found:
         return "diagnoses were not measured in both runs"
-    easier = [diagnosis for diagnosis, found in signs.items() if 1 in found.values()]
-    harder = [diagnosis for diagnosis, found in signs.items() if -1 in found.values() and diagnosis not in easier]
-    if easier:
-        named = join_words([_with_tiers(diagnosis, signs[diagnosis], 1) for diagnosis in easier])
-        also = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
-        return f"by AUROC over all patients {named} became easier to tell{f', and {also} harder' if also else ''}"
-    if harder:
-        which = f"{'all' if len(harder) == len(signs) else f'{len(harder)} of'} {len(signs)} diagnoses"
-        which = f"{which}, each at one level of access or more,"
-        if len(harder) <= _MOST_NAMED:
-            which = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
-        return (
-            f"by AUROC over all patients {which} became harder to tell, and no diagnosis is shown to have become easier"
-        )
-    return "no diagnosis is shown to have become easier or harder to tell"
-
-
-def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str:
-    """Return a diagnosis with the tiers at which it changed so: "HIV (at “Public facts”)"."""
-    tiers = [tier for tier in order_tiers(signs) if signs[tier] == direction]
-    if len(tiers) > _MOST_NAMED:
-        return f"{display_words(diagnosis)} (at {len(tiers)} of {len(signs)} levels of access)"
-    return f"{display_words(diagnosis)} (at {join_words([f'“{tier_title(tier)}”' for tier in tiers])})"
+    easier = [display_words(one) for one, directions in found.items() if 1 in directions]
+    harder = [display_words(one) for one, directions in found.items() if -1 in directions and 1 not in directions]
+    said = [
+        f"{join_words(names)} became {how} to tell" for names, how in ((easier, "easier"), (harder, "harder")) if names
+    ]
+    if not said:
+        return "no diagnosis is shown to have become easier or harder to tell"
+    return f"by AUROC over all patients, {' and '.join(said)}, at one level of access or more"

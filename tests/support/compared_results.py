@@ -1,5 +1,7 @@
 """A comparison of two invented runs: B is a model that knows no more of whom it was trained on than of strangers."""
 
+from functools import cache
+
 import polars as pl
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
@@ -31,6 +33,7 @@ def forgetting_table_of(table: pl.DataFrame) -> pl.DataFrame:
     return as_estimates(rows)
 
 
+@cache
 def compared(*, exact: bool = False, certified: bool = True) -> Comparison:
     """Return run A, which leaks, beside run B, which does not; the exact one has pairs at one place."""
     before = invented_estimates()

@@ -270,7 +270,7 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
         raise _damaged(directory) from None
     if _digest(tables) != document["digest"]:
         raise _damaged(directory)
-    texts = read_corpus(corpus_place(directory, corpus=corpus))
+    texts = read_corpus(corpus or Path(document["corpus"]["path"]))
     if texts.digest != document["corpus"]["digest"]:
         raise BadInputError(
             f"the corpus is not the one that the benchmark {directory.name} was made from; give that one, or build "
@@ -297,11 +297,6 @@ def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
         {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
         for row in table.iter_rows(named=True)
     ]
-
-
-def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
-    """Return where `read_bench` will read the corpus of a benchmark."""
-    return Path(_read_document(directory)["corpus"]["path"]) if corpus is None else corpus
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:

@@ -152,8 +152,6 @@ def _publish_check(check: schema.HealthCheck, patients: int) -> schema.HealthChe
 class Given:
     """What a site gives beside two runs; every part may be missing."""
 
-    #: What the site says of the request; it decides nothing.
-    trigger: schema.Trigger | None = None
     #: File that says whom the model after was trained on: not the named patients.
     training_record: Path | None = None
     #: A result of `unlearn evaluate` or `unlearn score`, and which of its models is that after.
@@ -233,7 +231,6 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         reasons=reasons,
         before=models[0],
         after=models[1],
-        trigger=given.trigger,
         earlier=given.earlier,
         training_record=None if record is None else schema.TrainedAgain(started_from=record.started_from),
         collapsed=has_collapsed(texts.health),

@@ -111,11 +111,11 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
     ],
 )
 def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
-    changes = {"trigger": "gdpr-17", "verdict": verdict, "training_record": record}
+    changes = {"verdict": verdict, "training_record": record}
     page = render_certificate(certificate().model_copy(update=changes))
     first = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body(page).split("</header>")[0])).split())
     assert len(first.split()) <= 250
-    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…. The site's reason: erasure" in first
+    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…." in first
     assert f"May the patient be told that it is done? {told}" in first
     assert done in first.split("What was done:")[1].split("How sure:")[0]
     assert "Of 2 patients the old model gives 2 away and the new one 0, compared with 95 never seen." in first

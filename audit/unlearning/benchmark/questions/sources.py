@@ -163,7 +163,6 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str | None]]] = {
     "question": _fault_of_words,
     "answer": _fault_of_words,
     "facts": _fault_of_list,
-    "keywords": _fault_of_list,
 }
 
 
@@ -186,7 +185,6 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
         first = first_rows.setdefault((patient_id, question), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
-        keywords = record.get("keywords")
         candidate = Candidate(
             about="given",
             kind=record["kind"],
@@ -194,7 +192,6 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
             answer=record["answer"].strip(),
             facts=tuple(map(str.strip, record.get("facts") or ())),
             is_holdout=record["holdout"],
-            keywords=None if keywords is None else tuple(map(str.strip, keywords)),
         )
         found.setdefault(patient_id, []).append(candidate)
     if not found and not len(problems):

@@ -267,7 +267,7 @@ def test_a_retrained_reference_decides_nothing_and_must_be_comparable(tmp_path, 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--trigger", "gdpr-17"), "--forgotten"),
+        (("--retrained", "x"), "--forgotten"),
         (("--bench", "x"), "--bench"),
         (("--forgotten", "ids.txt", "--bench-model", "x"), "--bench"),
     ],
@@ -276,17 +276,6 @@ def test_options_that_need_others_are_refused_without_them(tmp_path, capsys, opt
     planted = plant(tmp_path)
     assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
     assert named in capsys.readouterr().err
-
-
-def test_the_trigger_stands_in_the_certificate_and_nowhere_else(tmp_path, capsys) -> None:
-    # A consent under part 2 tells that there are records of a substance use disorder.
-    out = tmp_path / "out"
-    found = certify(plant(tmp_path), out, "--trigger", "part-2-consent")
-    assert found.certificate["trigger"] == "part-2-consent"
-    assert "42 CFR part 2" in found.page
-    shown = [(out / name).read_text(encoding="utf-8") for name in ("compare.json", "compare.html")]
-    shown += list(capsys.readouterr())
-    assert not [text for text in shown if "part-2" in text or "part 2" in text]
 
 
 @pytest.mark.parametrize(
