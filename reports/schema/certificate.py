@@ -12,14 +12,15 @@ from clinaudit.reports.schema.record import Estimate, Record
 
 
 class AnswerCheck(Record):
-    """One question of the collapse check: whether a group's answers still read as those of the model before (A)."""
+    """One question of a collapse check: whether a group's texts still read as those of the model before (A)."""
 
-    #: `forget`, `retain` or `never_trained`.
+    #: Of answers `forget`, `retain` or `never_trained`; of an audit's generations `retained` (trained on, not named) or
+    #: `controls` (never seen).
     group: str
     question: str
     #: What the model after (B) may be at most, or must be at least, in words.
     allowed: str
-    #: Null where there is too little text for it.
+    #: Null where there is too little text for it, and in what is published.
     a: float | None
     b: float | None
     limit: float | None
@@ -43,17 +44,6 @@ EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {
 }
 
 
-class HealthCheck(AnswerCheck):
-    """Whether B still writes as A did, of generations.
-
-    `group` is `retained` (trained on, not named) or `controls` (never seen). In what is published `a` and `b` are null
-    also where too few patients stand behind them.
-    """
-
-    #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
-    unit: Literal["generations", "tokens"]
-
-
 class Forgetting(Record):
     """The deletion certificate without names; counts of patients in words: "13", "<11", ">84 of 95"."""
 
@@ -65,7 +55,7 @@ class Forgetting(Record):
     collapsed: bool | None
     #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
     is_trained_again: bool = False
-    health: list[HealthCheck]
+    health: list[AnswerCheck]
     #: Why the request does not pass, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]
     #: What was weighed beside the two audits, as the options say: it tells of nobody.
@@ -211,7 +201,7 @@ class Certificate(Record):
     training_record: TrainedAgain | None = None
     collapsed: bool | None
     joint: JointDecision
-    health: list[HealthCheck]
+    health: list[AnswerCheck]
     patients: list[PatientCertificate]
     #: What it cost others; empty where the audits scored no notes. It decides nothing.
     price: list[PriceFigure] = Field(default_factory=list)

@@ -136,14 +136,10 @@ def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
     assert all(claim in html.unescape(folded) for claim in claims)
 
 
-def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
-    page = render_comparison(compared())
-    assert " ".join(page.split()).count("not published. Measured") == 1
+def test_values_of_the_collapse_check_stand_on_the_exact_page_alone() -> None:
     caption = "Does B still write as A did? A model that writes nothing of use has not forgotten"
-    assert [row[2:4] for row in cells(page, caption)] == [["120", "120"], ["–", "–"]]
-    # The exact page gives the values, and needs no dash.
-    exact = cells(render_comparison(compared(exact=True)), caption)
-    assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
+    shown = [cells(render_comparison(compared(exact=exact)), caption)[0][2:4] for exact in (False, True)]
+    assert shown == [["–", "–"], ["118.2", "117.5"]]
 
 
 @pytest.mark.parametrize(

@@ -198,10 +198,7 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     # Six were named: how many of them leak, and what their text is like, is not published.
     assert aggregates["named"] == "<11"
     assert (aggregates["before"], aggregates["after"]) == (None, None)
-    assert [(check["group"], check["a"]) for check in aggregates["health"] if "mean length" in check["question"]] == [
-        ("retained", 120.0),
-        ("controls", 120.0),
-    ]
+    assert {check["a"] for check in aggregates["health"]} == {None}
 
 
 def test_a_comparison_without_names_leaves_no_earlier_certificate(tmp_path, capsys) -> None:
