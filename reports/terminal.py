@@ -19,9 +19,9 @@ from clinaudit.reports.tables.pii_bench import headline, measured_domains, score
 from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
 from clinaudit.reports.wording.certificate import (
     FIGURES_READ,
-    certificate_words,
+    VERDICTS,
+    collapse_sentence,
     first_screen,
-    verdict_words,
     verdicts_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -197,15 +197,12 @@ def _changes(changes: list[Change]) -> str:
 
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
-    words = verdict_words(forgetting.verdict, forgetting.collapsed)
+    words = VERDICTS[forgetting.verdict]
     sides = {"before": forgetting.before, "after": forgetting.after}
     stood_out = "".join(f"; stood out {side}: {number}" for side, number in sides.items() if number is not None)
-    collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
-    is_moot = forgetting.collapsed and forgetting.is_trained_again
-    decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
     said = [
         f"Named: {forgetting.named}{stood_out}.",
-        f"Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
+        collapse_sentence(forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
     ]
     if forgetting.beside:
         said.append(f"Weighed beside the two audits: {join_words(forgetting.beside)}.")
@@ -215,7 +212,7 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
     """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
-    words = certificate_words(certificate)
+    words = VERDICTS[certificate.verdict]
     lines = [f"{words.sign} {words.word.upper()}"]
     if not quiet:
         lines.append(wrap(words.meaning, indent="  "))

@@ -54,10 +54,8 @@ def render_comparison(comparison: Comparison) -> str:
 def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
     """Return what the page shows of a deletion certificate without names."""
     return {
-        "verdict": wording.verdict_words(forgetting.verdict, forgetting.collapsed),
-        "collapse": wording.collapse_sentence(
-            forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
-        ),
+        "verdict": wording.VERDICTS[forgetting.verdict],
+        "collapse": wording.collapse_sentence(forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
         "forgetting_table": tables.forgetting_table(forgetting),
         "health": tables.health_table(forgetting.health),
     }
@@ -72,7 +70,7 @@ def render_certificate(certificate: Certificate) -> str:
         "certificate.html.j2",
         style=_STYLE,
         context={
-            "verdict": wording.certificate_words(certificate),
+            "verdict": wording.VERDICTS[verdict],
             "title": "Deletion request: not fulfilled" if EXIT_STATUS[verdict] else "Deletion certificate",
             "first": wording.first_screen(certificate),
             "reasons": certificate.reasons,
@@ -82,7 +80,7 @@ def render_certificate(certificate: Certificate) -> str:
             "joint": tables.joint_table(certificate.joint),
             "joint_sentence": wording.joint_sentence(certificate.joint),
             "quality": None if quality is None else wording.quality_sentence(quality),
-            "collapse": wording.collapse_sentence(verdict, certificate.collapsed, is_trained_again=is_trained_again),
+            "collapse": wording.collapse_sentence(certificate.collapsed, is_trained_again=is_trained_again),
             "is_trained_again": is_trained_again,
             "health": tables.health_table(certificate.health),
             "price": tables.price_table(_PREDICTED, certificate.price) if certificate.price else None,

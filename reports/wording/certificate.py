@@ -32,38 +32,11 @@ class VerdictWords(NamedTuple):
     next_step: str
     #: Of a comparison.
     sentence: str
-    #: Of a broken model, where more is known: whose texts are odd.
-    meaning_in_general: str = ""
-    meaning_for_some: str = ""
 
 
 VERDICTS: Final[Mapping[schema.ForgettingVerdict, VerdictWords]] = {
     verdict: VerdictWords(**_WORDS["verdicts"][verdict]) for verdict in schema.EXIT_STATUS
 }
-
-
-def verdict_words(
-    verdict: schema.ForgettingVerdict, collapsed: bool | None, *, has_odd_answers: bool | None = None
-) -> VerdictWords:
-    """Return what is said by a verdict, of a broken model as exactly as is known.
-
-    `collapsed` is what came of the collapse check; `has_odd_answers`: whether answers failed it, None where that is not
-    told.
-    """
-    words = VERDICTS[verdict]
-    if words.meaning_in_general and collapsed:
-        return words._replace(meaning=words.meaning_in_general)
-    if words.meaning_for_some and collapsed is False and has_odd_answers is False:
-        return words._replace(meaning=words.meaning_for_some)
-    return words
-
-
-def certificate_words(certificate: schema.Certificate) -> VerdictWords:
-    """Return what is said by the verdict of a certificate by patient."""
-    has_odd_answers = certificate.bench is not None and bool(certificate.bench.collapsed)
-    return verdict_words(certificate.verdict, certificate.collapsed, has_odd_answers=has_odd_answers)
-
-
 #: What a certificate does not say: the claim, and what holds instead.
 NOT_SAID: Final = tuple((one["claim"], one["instead"]) for one in _WORDS["not_said"])
 DIGEST_SHOWN: Final = 12
@@ -76,7 +49,7 @@ FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
-    words = certificate_words(certificate)
+    words = VERDICTS[certificate.verdict]
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return (
@@ -165,24 +138,21 @@ def _cost_sentence(certificate: schema.Certificate) -> str:
     return " ".join(said) or "Not measured: the audits scored no notes, and no --bench RESULT was given."
 
 
-def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool) -> str:
+def collapse_sentence(collapsed: bool | None, *, is_trained_again: bool) -> str:
     """Return what came of the collapse check, and what it decides.
 
     `is_trained_again`: by its training record the new model was not made to forget, so that the check decides nothing.
     """
-    said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
-    if is_trained_again and collapsed is not False:
+    came_of = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
+    said = f"The collapse check {came_of}"
+    if collapsed is False:
+        return f"{said}."
+    if is_trained_again:
         return (
-            f"The collapse check {said}, and decides nothing: by its training record, the new model was trained again"
-            " without the named patients, and not made to forget."
+            f"{said}, and decides nothing: by its training record, the new model was trained again without the named"
+            " patients, and not made to forget."
         )
-    if verdict == "still leaks" and not collapsed:
-        return f"The collapse check {said}. The leak decides."
-    if verdict == "still leaks":
-        return f"The collapse check {said}, and there is a leak, which decides. What broke down must be mended, too."
-    if verdict == "broken" and not collapsed:
-        return f"The collapse check of others {said}; what is written about named patients, or answers, broke down."
-    return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
+    return f"{said}: no request passes."
 
 
 def model_text(model: schema.CertifiedModel) -> str:

@@ -10,7 +10,6 @@ from support.hostile_text import Tree
 
 from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.certificate import (
-    BenchBlock,
     Certificate,
     CertifiedModel,
     JointDecision,
@@ -140,29 +139,6 @@ def test_values_of_the_collapse_check_stand_on_the_exact_page_alone() -> None:
     caption = "Does B still write as A did? A model that writes nothing of use has not forgotten"
     shown = [cells(render_comparison(compared(exact=exact)), caption)[0][2:4] for exact in (False, True)]
     assert shown == [["–", "–"], ["118.2", "117.5"]]
-
-
-@pytest.mark.parametrize(
-    ("collapsed", "odd_answers", "by_patient", "without_names"),
-    [
-        (True, None, "no longer writes as the old one did", "no longer writes as the old one did"),
-        (True, True, "no longer writes as the old one did", "no longer writes as the old one did"),
-        (False, None, "in general the new model writes as the old one did", "in general or about named patients"),
-        # Answers may be all that is odd; nothing is said of what could not be checked.
-        (False, True, "in general or about named patients", "in general or about named patients"),
-        (None, None, "in general or about named patients", "in general or about named patients"),
-    ],
-)
-def test_a_broken_model_is_called_what_it_is(collapsed, odd_answers, by_patient, without_names) -> None:
-    bench = odd_answers and BenchBlock(
-        model="after", split="s1", form="addressed", health=[], collapsed=True, collateral=None
-    )
-    changes = {"verdict": "broken", "collapsed": collapsed, "bench": bench}
-    page = render_certificate(certificate().model_copy(update=changes))
-    assert by_patient in body(page).split("</header>")[0]
-    named = compared().forgetting.model_copy(update={"verdict": "broken", "collapsed": collapsed})
-    published = body(render_comparison(compared().model_copy(update={"forgetting": named})))
-    assert without_names in published
 
 
 @pytest.mark.parametrize(("collapsed", "said"), [(True, "failed"), (None, "could not be made")])

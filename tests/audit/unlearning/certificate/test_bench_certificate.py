@@ -106,20 +106,6 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     assert "answers without a word" not in (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
 
 
-def test_answers_that_read_as_before_are_said_to(tmp_path, capsys) -> None:
-    bench = write(tmp_path / "result", written={"before": usual, "after": usual})
-    found = certify(tmp_path, bench)
-    assert (found.status, found.certificate["bench"]["collapsed"]) == (0, False)
-    assert "Answers still read as those of the old model." in found.page
-
-
-def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:
-    after = except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05))
-    bench = write(tmp_path / "result", after, written={"before": usual, "after": noise_on_all})
-    found = certify(tmp_path, bench)
-    assert (found.status, found.verdict, found.after) == (1, "still leaks", [NAMED[2]])
-
-
 def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result")
 

@@ -1,7 +1,6 @@
 """What is published of a certificate: no count of 1 to 10 patients, nor what gives one away."""
 
 import itertools
-import json
 
 from clinaudit.audit.unlearning.certificate.deletion_certificate import exact_forgetting
 from clinaudit.audit.unlearning.certificate.deletion_certificate import published_forgetting as published
@@ -91,7 +90,3 @@ def test_of_the_collapse_check_no_value_is_published() -> None:
     check = AnswerCheck(group="retained", question="q", allowed="no less than half of A", passed=True, **values)
     (shown,) = published(certificate(20, health=[check])).health
     assert (shown.a, shown.b, shown.limit, shown.reason, shown.passed) == (None, None, None, "not published", True)
-
-
-def test_no_id_stands_in_it() -> None:
-    assert "pt-" not in json.dumps(published(certificate(20)).model_dump(mode="json"))
