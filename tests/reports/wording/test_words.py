@@ -63,7 +63,7 @@ def test_actions_that_differ_in_a_number_are_one_whatever_their_order() -> None:
     )
     rules = [Rule.model_construct(status="inconclusive", action=action, reason="") for action in actions]
     for order in permutations(rules):
-        assert by_action(order) == [(f"{about} 50 to 100 trained on, and as many never seen.", list(order))]
+        assert by_action(order) == [(f"{about} 100 trained on, and as many never seen.", list(order))]
 
 
 def failing(kind: RuleKind, metric: str, **place: str) -> Rule:

@@ -150,7 +150,7 @@ def test_a_result_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
     assert found.published["beside"] == ["answers to a benchmark's questions"]
     capsys.readouterr()
     assert certify(tmp_path / "again", made).status == 2
-    assert "2 models" in capsys.readouterr().err
+    assert "name it with --bench-model" in capsys.readouterr().err
 
 
 def test_the_model_is_found_by_its_digest_or_by_name(tmp_path, capsys) -> None:
