@@ -7,7 +7,6 @@ every text from outside. The certificate and the exact comparison are PHI, and s
 import json
 from typing import Final
 
-from clinaudit.reports.figures.leak_figures import before_and_after_figure
 from clinaudit.reports.pages.html import harmless, render_html
 from clinaudit.reports.schema.certificate import EXIT_STATUS, Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Comparison
@@ -41,7 +40,6 @@ def render_comparison(comparison: Comparison) -> str:
             "read": wording.FIGURES_READ[comparison.figures],
             "settings": tables.settings_table(comparison),
             "verdicts": None if comparison.rules is None else wording.verdicts_sentence(comparison.rules),
-            "chart": before_and_after_figure(comparison),
             "changed": tables.change_tables(comparison, direction=(1, -1)),
             "unmeasured": tables.change_tables(comparison, direction=(None,)),
             "unchanged": tables.change_tables(comparison, direction=(0,)),
