@@ -53,7 +53,7 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
         f"Share of an answer that is …{how_words(form)}",
         "",
         ("Who asks", *heads),
-        tuple(tier_row(tier, cells, with_asker=True) for tier, *cells in zip(tiers, *columns, strict=True)),
+        tuple(tier_row(tier, cells) for tier, *cells in zip(tiers, *columns, strict=True)),
         key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
         "was decided on the exact figure. Means over patients.",
         swatches=tuple(

@@ -82,7 +82,7 @@ class SplitCounts(Record):
 
 
 class PanelFigures(Record):
-    """What the panel of judges said of one task (AMNESIA, Tables 8 to 10, 12 and 13)."""
+    """What the panel of judges said of one task (AMNESIA, Tables 8, 10, 12 and 13)."""
 
     #: `title`: whether a title supports its category; `question`: whether a question is valid.
     task: Literal["title", "question"]

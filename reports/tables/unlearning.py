@@ -1,6 +1,6 @@
 """Tables of an unlearning evaluation and of the benchmark behind it, in kind those of AMNESIA.
 
-Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8 to 10, 12 and 13). A
+Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8, 10, 12 and 13). A
 figure that is not there is a dash, and its reason stands below the table.
 """
 
@@ -198,7 +198,7 @@ def splits_table(splits: Sequence[SplitCounts]) -> Table:
 
 
 def panel_tables(bench: BenchCounts) -> list[Table]:
-    """Return what the judges said, and how far they agree (Tables 8 to 10, 12 and 13)."""
+    """Return what the judges said, and how far they agree (Tables 8, 10, 12 and 13)."""
     tables = []
     for figures in bench.panel:
         task = _TASKS[figures.task]
