@@ -324,7 +324,8 @@ def checked_rows(file: DataFile, kind: type[Row], *, header: Header, problems: P
         except ValidationError as error:
             for fault in error.errors():
                 # The rule that is broken, and never the value.
-                problems.add(file.name, fault["msg"], row=row, column=str(fault["loc"][0]))
+                what = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+                problems.add(file.name, what, row=row, column=str(fault["loc"][0]))
 
 
 def _read_document(directory: Path) -> Any:

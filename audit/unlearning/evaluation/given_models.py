@@ -153,7 +153,7 @@ _ROLE: Final = "the answers"
 
 def _require_name(name: str) -> str:
     if not is_name(name):
-        raise ValueError(f"it {BAD_NAME}")
+        raise ValueError(BAD_NAME)
     return name
 
 
