@@ -26,7 +26,7 @@ from clinaudit.reports.wording.certificate import (
 )
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.figures import row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title, join_words
+from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title
 from clinaudit.reports.wording.numbers import counted, percent_text
 from clinaudit.reports.wording.rule_rows import KINDS
 
@@ -204,8 +204,6 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
         f"Named: {forgetting.named}{stood_out}.",
         collapse_sentence(forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
     ]
-    if forgetting.beside:
-        said.append(f"Weighed beside the two audits: {join_words(forgetting.beside)}.")
     lines = (wrap(f"  {sentence}", indent="    ") for sentence in [*said, *forgetting.reasons])
     return "\n".join([f"Named patients: {words.sign} {words.word.upper()}", *lines])
 

@@ -58,8 +58,6 @@ class Forgetting(Record):
     health: list[AnswerCheck]
     #: Why the request does not pass, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]
-    #: What was weighed beside the two audits, as the options say: it tells of nobody.
-    beside: list[str] = Field(default_factory=list)
 
 
 class KeptFigure(Record):

@@ -85,15 +85,9 @@ def decide(
     return "never trained on" if is_by_record else "forgotten"
 
 
-#: What is weighed beside the two audits, in words.
-ANSWERS: Final = "answers to a benchmark's questions"
-TRAINED_AGAIN: Final = "the training record of the model after"
-
-
 def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
     """Return the certificate without names, with its exact counts (PHI)."""
     patients = certificate.patients
-    beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
     sides = ([one.stood_out_before for one in patients], [one.stands_out_after for one in patients])
     # None where the test could find nobody.
     before, after = (
@@ -108,7 +102,6 @@ def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
         is_trained_again=certificate.training_record is not None,
         health=certificate.health,
         reasons=sorted({*certificate.reasons, *(reason for patient in patients for reason in patient.reasons)}),
-        beside=[words for words, given in beside.items() if given is not None],
     )
 
 
