@@ -26,10 +26,6 @@ from clinaudit.templates.text_file import read_text_file
 _LEDGER_NAME = "import.json"
 #: Where the first cell of a line ends that is a row of a table.
 _CELL_ENDS = re.compile(r"[,;|\t]")
-#: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
-_FEWEST_CUT = 3
-#: Characters below which a length is no limit: of short notes many are equally long.
-_LEAST_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,53 +185,15 @@ class Export(ABC):
 
 def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
     """Yield how many notes or patients may be read otherwise than they were meant, none too, and what they are."""
-    as_they_come = "they come as they are: export them anew, unless the model was trained on them so"
-    length, longest = writer.longest
-    near = range(length - 1, length + 2)
-    is_limit = length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
-    patients = writer.latest_visit.keys()
-    with_blanks = sum(" " in patient_id for patient_id in patients)
+    yield from ((number, what) for what, number in writer.look.items())
     yield (
-        writer.wordless,
-        "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD",
-    )
-    yield (
-        writer.misread,
-        "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were "
-        f"read before; {as_they_come}",
-    )
-    yield (
-        writer.escaped,
-        f"notes hold quotes with a backslash before them, as a program writes cells without quotes; {as_they_come}",
-    )
-    yield (
-        len(longest) if is_limit and len(longest) >= _FEWEST_CUT else 0,
-        f"notes have exactly {length:,} characters, none has more: they may be cut off, or be pieces of notes in "
-        "several rows",
-    )
-    yield (
-        writer.repeated,
-        "notes have the text of the note before them, of the same patient and moment: a join of tables may have given "
-        "rows twice",
-    )
-    yield (
-        writer.without_day,
-        "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is none, leave it "
-        "blank in the export, or another note counts as the latest",
-    )
-    yield (
-        sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in patients),
+        sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in writer.latest_visit),
         "patients are born on a day such as 1900-01-01: where it is none, leave it blank",
     )
     yield (
-        sum(map(is_placeholder, patients)),
+        sum(map(is_placeholder, writer.latest_visit)),
         "patients have a word such as none, unknown, -- or 0 as their id: where it stands for no patient, say so with "
         "--blank WORD, or several patients are one",
-    )
-    yield (
-        with_blanks if 2 * with_blanks < len(patients) else 0,
-        "patients have blanks within their id, as most have not: such a row may be no record, or the rest of a text "
-        "that a line break without quotes cut",
     )
 
 

@@ -140,16 +140,9 @@ _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx"
 #: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
 _LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile(
-    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|(?:ce|clinical)event|notecsn"
-    "|(?P<unsure>doc|(?:parent)?event|accession))"
-    "(?:id|sid|key|sk|uuid|guid|identifier|(?P<count>no|nr|nbr|num|number))"
+    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|(?:ce|clinical)event|notecsn)"
+    "(?:id|sid|key|sk|uuid|guid|identifier)"
 )
-#: Of columns that number parts of something, perhaps of a note; and what they write: `2 of 3`, `2/3`.
-_PARTS: Final = re.compile(
-    "(?:note|text|txt|doc|document)?(?:seq|sequence|part|piece|chunk|segment|block|page|offset|ordinal)"
-    "(?:no|nr|num|nbr|number|id|index)?"
-)
-_PART_OF: Final = re.compile(r"\s*([0-9]{1,4})\s*(?:of|von|de|/)\s*([0-9]{1,4})\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 _AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
@@ -162,65 +155,47 @@ class _Note:
     rows: list[Row] = field(default_factory=list)
     #: A row before, between or after them could not be read.
     is_torn: bool = False
-    #: A row after them has too few cells.
-    is_cut: bool = False
 
 
 class _Telling:
     """A column that the map does not name, and what it tells of rows that are pieces of a note."""
 
     def __init__(self, name: str) -> None:
-        self.name, folded = name, fold(name)
-        self._of_ids = _NOTE_IDS.fullmatch(folded)
-        self._is_of_lines = _LINES.fullmatch(folded) is not None
-        self._is_of_parts = self._is_of_lines or _PARTS.fullmatch(folded) is not None
+        self.name = name
+        self._is_of_ids, self._is_of_lines = (names.fullmatch(fold(name)) is not None for names in (_NOTE_IDS, _LINES))
         #: Of a column of ids: patients with each id that was met, and whether one was met twice.
         self._ids: set[tuple[str | None, str]] = set()
         self._repeats = False
-        #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
-        self._last: tuple[str | None, tuple[int, int] | None] = (None, None)
-        #: Rows that differ from the same patient's row before; those that go on from it, that begin, by their number (0
-        #: or 1), and that do neither.
-        self._differing = self._going_on = self._others = 0
+        #: Patient of the row before, and its number.
+        self._last: tuple[str | None, int | None] = (None, None)
+        #: Rows that go on from the same patient's row before, that begin, by their number (0 or 1), and all others.
+        self._going_on = self._others = 0
         self._begins = Counter[int]()
 
     def take(self, patient: str | None, cell: str | None) -> None:
         """Look at the cell of one row."""
-        if self._of_ids is not None:
+        if self._is_of_ids:
             self._repeats |= cell is not None and (patient, cell) in self._ids
             self._ids.add((patient, cell or ""))
             return
-        (other, before), now = self._last, self._number(cell or "")
-        self._last = patient, now
-        if other == patient and before is not None and now is not None:
-            self._differing += before != now
-            if now == (before[0] + 1, before[1]):
-                self._going_on += 1
-                return
-        if now is None or now[0] > 1:
-            self._others += 1
+        found, (other, before) = _NUMBER.fullmatch(cell or ""), self._last
+        number = int(found[1]) if found else None
+        self._last = patient, number
+        if number is not None and before is not None and (other, before + 1) == (patient, number):
+            self._going_on += 1
+        elif number in (0, 1):
+            self._begins[number] += 1
         else:
-            self._begins[now[0]] += 1
-
-    def _number(self, cell: str) -> tuple[int, int] | None:
-        if number := _NUMBER.fullmatch(cell):
-            return int(number[1]), 0
-        if (part := _PART_OF.fullmatch(cell)) and int(part[1]) <= int(part[2]) < 100:
-            return int(part[1]), int(part[2])
-        is_letter = self._is_of_parts and re.fullmatch("[A-Za-z]", cell)
-        return (ord(cell.upper()) - ord("A") + 1, 0) if is_letter else None
+            self._others += 1
 
     def find_pieces(self) -> tuple[str, bool] | None:
         """Return what the column does that makes one think of pieces, and whether it is certain; None for nothing."""
-        if self._of_ids is not None:
-            # The id of a doctor or an event repeats, too, and so may a count.
-            is_certain = self._of_ids["unsure"] is None and self._of_ids["count"] is None
-            return ("repeats within a patient", is_certain) if self._repeats else None
+        if self._is_of_ids:
+            return ("repeats within a patient", True) if self._repeats else None
         # A running number of all rows is another thing; so is a flag, which may begin at 0 and at 1.
-        counts_anew = len(self._begins) == 1 and self._begins.total() > 1 and self._going_on > 0
-        is_certain = self._is_of_lines and counts_anew
-        is_hint = (self._is_of_parts and self._differing > 0) or (counts_anew and not self._others)
-        return ("numbers rows of a patient", is_certain) if is_certain or is_hint else None
+        counts_anew = len(self._begins) == 1 and self._begins.total() > 1
+        is_hint = self._is_of_lines or (counts_anew and not self._others)
+        return ("numbers rows of a patient", self._is_of_lines and counts_anew) if self._going_on and is_hint else None
 
 
 class OwnTable(Export):
@@ -308,9 +283,7 @@ class OwnTable(Export):
         return [
             name
             for name, number in numbers.items()
-            if any(names.fullmatch(fold(name)) for names in (_LINES, _NOTE_IDS, _PARTS))
-            or (number and int(number[1]) < 2)
-            or _PART_OF.fullmatch(str(first[name]))
+            if _LINES.fullmatch(fold(name)) or _NOTE_IDS.fullmatch(fold(name)) or (number and int(number[1]) < 2)
         ]
 
     def _watch(self, rows: Iterable[tuple[Place, Row]], others: Collection[str]) -> Iterator[tuple[Place, Row]]:
@@ -341,12 +314,11 @@ class OwnTable(Export):
     def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator["_Note"]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
         ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
-        note = _Note()
-        refused, short = self.reader.refused, self.reader.short
+        note, refused = _Note(), self.reader.refused
         for place, row in rows:
-            is_torn, note.is_cut = self.reader.refused > refused, self.reader.short > short
+            is_torn = self.reader.refused > refused
             note.is_torn |= is_torn
-            refused, short = self.reader.refused, self.reader.short
+            refused = self.reader.refused
             if note.rows and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
                 yield note
                 note = _Note(is_torn=is_torn)
@@ -354,17 +326,12 @@ class OwnTable(Export):
             note.places.append(place)
         if note.rows:
             note.is_torn |= self.reader.refused > refused
-            note.is_cut = self.reader.short > short
             yield note
 
     def _joined(self, note: "_Note") -> Row:
         """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
         rows = note.rows
         if "line" not in self._columns:
-            if note.is_cut:
-                raise RecordError(
-                    "the row after it has too few cells: a line break without quotes may have cut the text"
-                )
             return rows[0]
         if note.is_torn:
             raise RecordError("a row beside it, which may be of the same note, cannot be read")

@@ -77,8 +77,8 @@ class Reader:
         self._words, self._id_words = cells.NOTHING_WRITTEN.union(blank), cells.NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
-        #: Rows that could not be read, and those of them with too few cells.
-        self.refused = self.short = 0
+        #: Rows that could not be read.
+        self.refused = 0
         self._advance = advance
         #: By table: texts with quotes around them, and others.
         self._texts: Counter[tuple[str, bool]] = Counter()
@@ -100,7 +100,6 @@ class Reader:
                 if isinstance(record, Fault):
                     if record.is_last:
                         raise BadInputError(f"{unit} {number}: {record.what}")
-                    self.short += record.is_short
                     reason = f"{record.column} {record.what}".strip()
                 elif not record:
                     continue
@@ -258,7 +257,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     found: defaultdict[str, list[Path]] = defaultdict(list)
     #: Names for messages of what is not read; of files in a folder that of the folder, since theirs may be patients'.
     others: defaultdict[str, set[str]] = defaultdict(set)
-    for path in _files_below(source, shown):
+    for path in files_below(source, shown):
         place, file_name = path.relative_to(source), path.name.lower()
         table = next((name for name in names if file_name in {name + ending for ending in on_disk.FILE_ENDINGS}), None)
         if table is not None:
@@ -285,7 +284,9 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     return files
 
 
-def _files_below(source: Path, shown: str) -> Iterator[Path]:
+def files_below(source: Path, shown: str) -> Iterator[Path]:
+    """Yield the files of a folder and of those below it, links followed; messages call the folder `shown`."""
+
     def stop(error: OSError) -> None:
         raise on_disk.unreadable(shown, error)
 

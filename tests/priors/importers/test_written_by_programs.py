@@ -342,11 +342,6 @@ def test_quotes_that_are_none_of_csv_are_no_text(tmp_path: Path, rows: str, is_r
         _texts(tmp_path, f"{HEAD}{rows}")
 
 
-def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
-    assert "row 1: is a line of dashes under the header" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n")
-    assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n") == {"p1": ["x"], "p2": ["---"]}
-
-
 def test_fractions_of_data_frames_are_whole_numbers(tmp_path: Path) -> None:
     rows = tables.mimic_rows()
     for row in rows["hosp/patients"]:
@@ -377,22 +372,9 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
 HINTS: list[tuple[str, str | None]] = [
     *((f"p3,{text}", "1 notes are a word such as N/A") for text in ("Null", "NIL", "n.a.", "[null]", "#N/A N/A")),
     ("p3,caf\ufffd", "1 notes hold signs"),
-    ('p3,said \\"ok\\" left', "1 notes hold quotes with a backslash before them"),
     *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
     *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
     ("p3,x,1900-01-01\np4,y,1950-01-01", "1 patients are born on a day such as 1900-01-01"),
-    ("p3,x\np3,x\np4,x\np4,y\np4,x", "1 notes have the text of the note before them"),
-    # Ids of another look than most have.
-    ("no fever, no rash\np3,hip", "1 patients have blanks within their id, as most have not"),
-    ("P 2,hip\nP 3,hip", None),
-    # Texts that end at a limit of some program.
-    *(
-        ("\n".join(f"q{at},{f'word {at} '.ljust(int(length), 'x')}" for at, length in enumerate(lengths.split())), said)
-        for lengths, said in (
-            *((one, "they may be cut off") for one in ("4000 4000 4000 12", "255 255 255 8", "1024 7 1024 1024")),
-            *((one, None) for one in ("4000 4000 12", "4000 4000 4000 4001", "431 431 431", "80 80 80")),
-        )
-    ),
 ]
 
 
