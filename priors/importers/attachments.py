@@ -33,24 +33,8 @@ _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
 _SUPERSCRIPT: Final = re.compile(r"<sup>([^<>]*)</sup>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
-#: Encodings that are called by the name of one that has fewer signs (WHATWG Encoding), and names that Python lacks.
-_WITH_MORE_SIGNS: Final = {
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "shift_jis": "cp932",
-    "gb2312": "gbk",
-    "euc_kr": "cp949",
-    "big5": "cp950",
-}
-_NAMES: Final = {
-    "windows-874": "cp874",
-    "x-mac-roman": "mac_roman",
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "x-gbk": "gbk",
-}
+#: Encodings of Windows that are called by the name of one that has fewer signs (WHATWG Encoding).
+_WITH_MORE_SIGNS: Final = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}
 #: From so many letters on base64 may lack its padding; below, words look like it.
 _FEWEST_LETTERS: Final = 40
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
@@ -178,7 +162,6 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
         charset = "utf-8" if charset.lower().startswith("utf-16") else charset
     marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), unmarked_utf16(content))
     charset = marked or charset or "utf-8"
-    charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)
         if not codec._is_text_encoding:

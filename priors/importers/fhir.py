@@ -157,6 +157,8 @@ class FhirExport(Export):
             if status != "entered-in-error":
                 replaced = _replaces(found.resource)
                 self._replaced.update(dict.fromkeys(replaced, key))
+                if elements(found.resource, "relatesTo.target.identifier"):
+                    self.reader.ledger.left_aside["documents named by an identifier alone: not followed"] += 1
                 if replaced:
                     self._subjects[key] = _subject(found.resource)
 
@@ -336,10 +338,6 @@ class FhirExport(Export):
         return True
 
     def _is_replaced(self, document: Element, key: str) -> bool:
-        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
-            by = self._replaced.get(resources.address_of("DocumentReference", identifier), key)
-            if by != key:
-                self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
         if newer is not None:
             mine, its = (
@@ -499,11 +497,7 @@ def _replaces(document: Element) -> list[str]:
         for code in [other.get("code")]
         if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
     ]
-    by_number = [one for other in others for one in elements(other, "target.identifier")]
-    return [
-        *(address for other in others for address in texts(other, "target.reference")),
-        *(resources.address_of("DocumentReference", one) for one in by_number),
-    ]
+    return [address for other in others for address in texts(other, "target.reference")]
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:

@@ -28,7 +28,6 @@ from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
 _MAPS = Path(__file__).parent / "maps"
-_A_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Data frames make fractions of whole numbers where some cells of a column are blank.
 _WHOLE = re.compile(r"([0-9]{1,4})(?:\.0*)?")
 
@@ -65,8 +64,6 @@ class MappedExport(Export):
         self._columns |= {name: Vocabulary.columns[name] for name in self.vocabulary_tables}
         #: By lookup and key: the columns of its row, in their order.
         self._kept: dict[str, dict[str, tuple[str | None, ...]]] = {name: {} for name in self._map["lookups"]}
-        #: Notes whose date and moment are of two days.
-        self._of_two_days = 0
         super().__init__(request)
 
     def _find(self) -> dict[str, DataFile]:
@@ -98,12 +95,6 @@ class MappedExport(Export):
             self._kept[name].clear()
         for table in self._map["notes"]["tables"]:
             self._each(table, self._add_note)
-        if self._of_two_days:
-            columns = " and ".join(column for _, column in self._note["visit_date"].candidates)
-            self.reader.ledger.hints.append(
-                f"{self._of_two_days:,} notes have another day in {columns}: the first counts, perhaps in the zone "
-                "of a database"
-            )
         if self.code_table in self.files:
             self._vocabulary = Vocabulary(self.labels.book)
             self._each("concept", self._vocabulary.add_concept)
@@ -140,8 +131,6 @@ class MappedExport(Export):
         found = next((one for one in given if one[:10] not in NO_DAYS), next(iter(given), None))
         if given and found != given[0]:
             self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {given[0][:10]}, beside another date"] += 1
-        elif len({one[:10] for one in given if _A_DAY.match(one)}) > 1:
-            self._of_two_days += 1
         return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:

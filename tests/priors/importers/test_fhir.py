@@ -237,11 +237,13 @@ def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path: Path) -> None:
-    number = {"system": "urn:x", "value": "7"}
     form = [plain("CT: nodule")]
     source = _write(
-        tmp_path / "bulk", _document("d1"), _document("d2", plain("two")), _document("d3", masterIdentifier=number),
-        _document("d4", plain("four"), relatesTo=[{"code": "replaces", "target": {"identifier": number}}]),
+        tmp_path / "bulk", _document("d1"), _document("d2", plain("two")), _document("d3"),
+        _document("d4", plain("four"), relatesTo=[
+            {"code": "replaces", "target": {"reference": "DocumentReference/d3"}},
+            {"code": "appends", "target": {"identifier": {"system": "urn:x", "value": "7"}}},
+        ]),
         report("r1", "CT", presentedForm=form), report("r2", "CT", conclusion="Review in May"),
     )  # fmt: skip
     deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
@@ -252,6 +254,7 @@ def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path:
     assert imported.ledger.left_aside == {
         "Bundles with a link to a next page: it must be a file of the export, too": 1,
         "deletions, which are not followed: what they name is read where the export holds it": 1,
+        "documents named by an identifier alone: not followed": 1,
         "documents that another document of the export replaces": 1,
         "reports without a document, whose conclusion is not read": 1,
         "resources given twice alike": 1,
