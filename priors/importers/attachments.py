@@ -1,11 +1,10 @@
-"""From an attachment's bytes to the text of a note: base64, compression, formats by what they are, character sets."""
+"""From an attachment's bytes to the text of a note: base64, formats by what they are, character sets."""
 
 import base64
 import binascii
 import codecs
 import html
 import re
-import zlib
 from contextlib import suppress
 from email.message import Message
 from typing import Final, Literal
@@ -26,8 +25,11 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("text/html", "application/xhtml+xml", "text/xml", "application/xml"), "html"),
     **dict.fromkeys(("text/rtf", "application/rtf", "text/richtext", "application/x-rtf", "text/x-rtf"), "rtf"),
 }
-#: How files begin that are no text, whatever they are called: PDF, ZIP (Word's .docx), Word's .doc, pictures.
-NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8")
+#: How files begin that are no text, whatever they are called: PDF, ZIP (Word's .docx), gzip, Word's .doc, pictures.
+NO_TEXT: Final = (
+    *(b"%PDF", b"PK\3\4", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"),
+    *(b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8"),
+)
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
@@ -53,16 +55,7 @@ def decode_base64(data: str) -> bytes:
 
 
 def unpacked(content: bytes, *, layers: int = 3) -> bytes:
-    """Return what bytes hold that are compressed (gzip), or base64 once more; other bytes as they are."""
-    if content.startswith(b"\x1f\x8b") and layers:
-        inflate = zlib.decompressobj(wbits=31)
-        try:
-            content = inflate.decompress(content, MAX_ATTACHMENT_BYTES)
-        except zlib.error:
-            raise RecordError("an attachment is damaged gzip data") from None
-        if not inflate.eof or inflate.unused_data.strip(b"\0 \t\r\n"):
-            raise RecordError("an attachment is gzip data in several parts, that is cut off, or too large")
-        return unpacked(content, layers=layers - 1)
+    """Return what bytes hold that are base64 once more; other bytes as they are."""
     packed = BASE64.fullmatch(content.decode("latin-1").strip())
     if not layers or packed is None:
         return content

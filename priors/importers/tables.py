@@ -126,9 +126,7 @@ class Reader:
         if file.format in ("parquet", "xlsx"):  # another process has read them
             self._advance(file.identity[2])
         if columns.keys:
-            written = {column: name for name, column in header.read_as.items()}
-            others = [written.get(name, name) for name in columns.optional if name in header.found]
-            self.ledger.columns_not_read = (*header.unread, *others)
+            self.ledger.columns_not_read = (*header.unread,)
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -157,11 +155,6 @@ class Reader:
         found: dict[str, str | None] = dict.fromkeys(columns.wanted)
         has_map = bool(columns.keys)
         for name, value in record.items():
-            if has_map and name not in columns.keys:
-                with suppress(RecordError):
-                    bare = _as_text(name, value).strip()
-                    found[name] = None if not bare or self._is_nothing(bare) else bare
-                continue
             text = _as_text(name, value)
             bare = text.strip()
             # Excel writes the error of a formula to a CSV, too.

@@ -294,10 +294,10 @@ def _row(cells: str) -> tuple[str, str]:
     ("changes", "expected"),
     [
         # A row with the number of the one before, whose cells calamine would put in its place.
-        ([('r="3"', 'r="2"'), ("A3", "A2"), ("B3", "B2"), ("C3", "C2")], ", sheet row 2: the row or a cell of it stands"),
-        ([('<row r="3">', '<row r="2">')], ", sheet row 2: the row or a cell of it stands"),
-        ([("A3", "A2")], ", sheet row 3: the row or a cell of it stands"),
-        ([("B3", "A3")], ", sheet row 3: the row or a cell of it stands"),
+        ([('r="3"', 'r="2"'), ("A3", "A2"), ("B3", "B2"), ("C3", "C2")], ", sheet row 2: the row or a cell"),
+        ([('<row r="3">', '<row r="2">')], ", sheet row 2: the row or a cell"),
+        ([("A3", "A2")], ", sheet row 3: the row or a cell"),
+        ([("B3", "A3")], ", sheet row 3: the row or a cell"),
         ([("A3", "Å3")], ": the workbook is damaged"),
         ([('<row r="3">', '<row r="x">')], ": the workbook is damaged"),
         # One cell at the far corner: a dense table of it would take 400 gigabytes.
