@@ -42,8 +42,6 @@ class ImportRequest:
     train_patients: Path | None = None
     #: The column map of a site's own table.
     columns: Path | None = None
-    #: OMOP: the codes that `condition_source_value` holds.
-    source_values: System | None = None
     #: Words that mean that a cell is blank, beside those that common programs write.
     blank: Collection[str] = ()
     allow_rejected: bool = False

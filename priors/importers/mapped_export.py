@@ -71,11 +71,10 @@ class MappedExport(Export):
         for need in self._map["needs"]:
             if files.keys().isdisjoint(need["tables"]):
                 raise BadInputError(need["said"])
-        lacks_concepts = "concepts" in self._map["codes"] and "concept" not in files
-        if self.code_table in files and lacks_concepts and self.request.source_values is None:
+        if "concepts" in self._map["codes"] and self.code_table in files and "concept" not in files:
             raise BadInputError(
                 "CONDITION_OCCURRENCE holds concept ids, and there is no table CONCEPT to say what they are: add it, "
-                "or say with --source-values which codes condition_source_value holds"
+                "or leave both out, and labels are read off the notes"
             )
         return files
 
@@ -98,8 +97,7 @@ class MappedExport(Export):
         if self.code_table in self.files:
             self._vocabulary = Vocabulary(self.labels.book)
             self._each("concept", self._vocabulary.add_concept)
-            if "concept" in self.files:
-                self._each("concept_ancestor", self._vocabulary.add_descendant)
+            self._each("concept_ancestor", self._vocabulary.add_descendant)
             self._each(self.code_table, self._add_code)
 
     def _each(self, table: str, read: Callable[[Row], bool | None]) -> None:
@@ -187,10 +185,6 @@ class MappedExport(Export):
             concept = row[column] or "0"
             diagnoses |= self._vocabulary.meaning(concept)
             systems.update(filter(None, (self._vocabulary.system(concept),)))
-        source = self.request.source_values
-        if source is not None and (written := row[codes["source_code"]]):
-            diagnoses |= self.labels.book.meaning(source, written)
-            systems.add(source)
         self.labels.add(patient, diagnoses, systems)
         return True
 

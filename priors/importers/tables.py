@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +75,6 @@ class Reader:
         self.ledger = ledger
         #: Words for nothing, of cells and of identifiers.
         self._words, self._id_words = cells.NOTHING_WRITTEN.union(blank), cells.NO_IDENTIFIER.union(blank)
-        #: Columns of the table that is read; filled while it is.
-        self.found: Set[str] = set()
         #: Rows that could not be read.
         self.refused = 0
         self._advance = advance
@@ -91,7 +89,6 @@ class Reader:
         """
         self.ledger.seen(table, 0)
         header = Header(columns.wanted, required=columns.required, keys=columns.keys)
-        self.found = header.found
         is_sheet = file.format == "xlsx"
         unit = "sheet row" if is_sheet else "row"
         with located(file, has_map=bool(columns.keys)):
