@@ -1,8 +1,8 @@
 """The part of CSS that decides what a reader of a page sees: what is hidden, keeps its lines, or is a list or table.
 
-Selectors are of elements, classes, ids and attributes, within or directly below one another; conditions are those of a
-screen that is 1280 pixels wide. What another selector, condition or value decides is refused where the page has such
-elements, and so is text that a sheet writes.
+Selectors are of elements, classes, ids and attributes, within or directly below one another; a condition is a medium,
+such as print. What another selector, condition or value decides is refused where the page has such elements, and so is
+text that a sheet writes.
 """
 
 import re
@@ -54,8 +54,6 @@ _FONT: Final = re.compile(
 #: Text that a sheet writes before or after an element, and content that is none.
 _GENERATED: Final = re.compile(r"(.*?)::?(?:before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(r"none|normal|no-(?:open|close)-quote|([\"'])(?:\s|\\0{0,4}(?:20|[aA]0))*\1")
-_SCREEN_PX: Final = 1280
-_WIDTH: Final = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*px")
 _AT_RULES_WITHOUT_STYLES: Final = re.compile("font-.*|page|list|counter-style|namespace|charset|.*keyframes")
 _TOO_MUCH: Final = "an HTML attachment has a style sheet that would take beyond measure to follow"
 _NOT_READ: Final = "an HTML attachment has a style sheet that decides what is shown by a {} not read"
@@ -179,22 +177,10 @@ def _applies(kind: str, condition: str) -> bool | None:
         return False
     if kind != "media":
         return None
-    answers = [_is_for_screens(query.split()) for query in condition.lower().replace(":", " : ").split(",")]
-    return True if True in answers else None if None in answers else False
-
-
-def _is_for_screens(query: list[str]) -> bool | None:
-    """Say whether a query (`only screen and (min-width: 300px)`) holds, None where it is not read."""
-    medium, *features = " ".join(query).removeprefix("only ").split(" and ")
-    if medium.startswith("("):
-        medium, features = "all", [medium, *features]
-    if medium not in ("", "all", "screen"):
-        return None if medium.startswith("not ") else False
-    widths = [_WIDTH.fullmatch(feature.strip("() ")) for feature in features]
-    if None in widths:
-        return None
-    # The screen is at least as wide as `min`, and no wider than `max`.
-    return all((float(width[2]) <= _SCREEN_PX) == (width[1] == "min") for width in widths if width)
+    media = {one.strip().removeprefix("only ") for one in condition.lower().split(",")}
+    if media & {"", "all", "screen"}:
+        return True
+    return False if all(map(str.isalpha, media)) else None
 
 
 @lru_cache(maxsize=1000)
