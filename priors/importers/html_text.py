@@ -7,8 +7,10 @@ that a page names is loaded.
 
 import html
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.priors.importers.corpus_writer import RecordError
@@ -20,21 +22,8 @@ if TYPE_CHECKING:
 
 _DISPLAY: Final[Mapping[str, str]] = {
     tag: display
-    for display, tags in {
-        "none": "area audio base canvas datalist defs desc embed head iframe link meta metadata noframes noscript"
-        " object param rp script style symbol template title video",
-        "block": "address article aside blockquote body center dd details dir div dl dt fieldset figcaption"
-        " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol optgroup p"
-        " plaintext pre search section summary ul xmp",
-        "list-item": "li",
-        "table": "table",
-        "table-row-group": "tbody thead tfoot",
-        "table-row": "tr",
-        "table-cell": "td th",
-        "table-caption": "caption",
-        "table-column": "col colgroup",
-    }.items()
-    for tag in tags.split()
+    for display, tags in tomllib.loads(Path(__file__).with_name("html.toml").read_text(encoding="utf-8")).items()
+    for tag in tags
 }
 _SAME_DISPLAY: Final = {
     "table-header-group": "table-row-group",

@@ -7,8 +7,10 @@ Owns, too, what the codes of fonts that are no alphabet show (Adobe's Symbol enc
 
 import codecs
 import re
+import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from striprtf.striprtf import charset_map, destinations
@@ -16,24 +18,11 @@ from striprtf.striprtf import charset_map, destinations
 from clinaudit.priors.corpus.records import is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 
-#: Codes 0x20 to 0x7E, and 0xA0 to 0xFE. Two have no sign of Unicode: the euro's old place and the apple.
-_SYMBOL: Final = dict(
-    zip(
-        (*range(0x20, 0x7F), *range(0xA0, 0xF0), *range(0xF1, 0xFF)),
-        " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
-        "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪"
-        "〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
-        strict=True,
-    )
-)
-#: The signs that Word offers as bullets and boxes.
-_WINGDINGS: Final = {
-    0x20: " ", 0x4A: "☺", 0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0x75: "◆", 0x76: "❖", 0xA7: "▪", 0xA8: "◻",
-    0xD8: "➢", 0xE0: "→", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑",
-}  # fmt: skip
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("rtf.toml").read_text(encoding="utf-8"))
+_SYMBOL: Final = dict(zip((*range(0x20, 0x7F), *range(0xA0, 0xF0), *range(0xF1, 0xFF)), _TABLES["symbol"], strict=True))
 _SIGNS: Final = {
-    **dict.fromkeys(("symbol", "symbol mt", "symbol std", "symbolps", "symbolprop bt"), _SYMBOL),
-    "wingdings": _WINGDINGS,
+    **dict.fromkeys(_TABLES["symbol_fonts"], _SYMBOL),
+    "wingdings": {int(code, 16): sign for code, sign in _TABLES["wingdings"].items()},
 }
 #: Others whose letters are pictures, and where Word puts the codes of such a font in Unicode (its private area).
 _UNREADABLE: Final = re.compile(
@@ -88,21 +77,10 @@ _STAND_IN: Final = re.compile(rb"[\r\n]*(?:\\'[0-9a-fA-F]{2}|\\[{}\\~_-]|[^\\{}\
 _MOST_STAND_INS: Final = 8
 _CUT_OFF: Final = "an RTF attachment is cut off, or says that it holds more than it does"
 _NOT_WHOLE: Final = "an RTF attachment cannot be read whole"
-_WORDS: Final = {
-    "par": "\n", "line": "\n", "sect": "\n", "page": "\n", "column": "\n", "tab": "\t", "emdash": "—", "endash": "–",
-    "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " ", "enspace": " ",
-    "qmspace": " ",
-}  # fmt: skip
 #: A hyphen that shows only where a line breaks is nothing.
 _SYMBOLS: Final = {b"\r": "\n", b"\n": "\n", b"{": "{", b"}": "}", b"\\": "\\", b"~": " ", b"_": "-"}
-_CODE_PAGES: Final = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 #: Groups that are no text. Word shows three that striprtf leaves out: numbers of lists, and how an object looks.
 _NO_TEXT_GROUPS: Final = frozenset(destinations) - {"pntext", "object", "result"}
-#: Words that turn something on, or with a 0 off.
-_SWITCHES: Final = {
-    "v": "is_hidden", "deleted": "is_deleted", "mvf": "is_deleted", "super": "is_raised", "up": "is_raised",
-    "caps": "is_capitals", "scaps": "is_capitals", "ls": "is_in_list",
-}  # fmt: skip
 _SYMBOL_CHARSET: Final = 2
 #: Fields that show what no text of the document says.
 _COMPUTED: Final = re.compile(
@@ -268,9 +246,9 @@ class _Reader:
             case "ansicpg":
                 self._code_page = _code_page(number)
             case "ansi" | "mac" | "pc" | "pca":
-                self._code_page = _CODE_PAGES[word]
-            case _ if word in _SWITCHES:
-                setattr(state, _SWITCHES[word], number != 0)
+                self._code_page = _TABLES["code_pages"][word]
+            case _ if word in _TABLES["switches"]:
+                setattr(state, _TABLES["switches"][word], number != 0)
             case "sub" | "nosupersub" | "dn":
                 state.is_raised = False
             case "plain":
@@ -305,8 +283,8 @@ class _Reader:
                     raise RecordError("an RTF attachment holds a text box, which has no place in its text")
             case "fonttbl":
                 state.is_of_fonts, state.is_skipped = True, False
-            case _ if word in _WORDS:
-                self._write(_WORDS[word])
+            case _ if word in _TABLES["shows"]:
+                self._write(_TABLES["shows"][word])
             case _ if word in _NO_TEXT_GROUPS:
                 state.is_skipped = True
                 state.is_apart |= word != "shpinst"  # within it stands the text of the drawing
