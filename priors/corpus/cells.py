@@ -60,7 +60,7 @@ _SEXES: dict[str, str | None] = {
     for sex, words in _WORDS["sexes"].items()
     for word in words
 }
-_FLAGS = {word: flag == "true" for flag, words in _WORDS["flags"].items() for word in words}
+_FLAGS: dict[str, bool] = {word: flag == "true" for flag, words in _WORDS["flags"].items() for word in words}
 _SPLITS: dict[str, TableSplit] = {"train": "train", "nontrain": "nontrain", "validation": "validation"}
 _NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
 

@@ -91,7 +91,7 @@ class ImportLedger:
         #: What the owner should look at, in words.
         self.hints: list[str] = []
         #: By table: whose the rejected records were, None where they do not say it.
-        self.rejected_of: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
+        self.rejected_of: defaultdict[str, set[str | None]] = defaultdict(set)
         #: By table and reason: where it was first met.
         self._first: dict[tuple[str, str], Place] = {}
         self._file = rejected.open("w", encoding="utf-8", newline="")

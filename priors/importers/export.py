@@ -7,7 +7,6 @@ kind is which files there are, and how their records become patients, notes and 
 import json
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -156,18 +155,13 @@ class Export(ABC):
             )
         if self.has_codes and labels.complete:
             # Records of codes were rejected: of whom no code means nothing.
-            rejected = Counter[str | None]()
-            for name in (self.code_table, *self.vocabulary_tables):
-                rejected += ledger.rejected_of[name]
-            labels.lost = {None if one is None else look(one) for one in rejected}
-            if None in labels.lost:
+            of_codes = (ledger.rejected_of[name] for name in (self.code_table, *self.vocabulary_tables))
+            labels.lost = {None if one is None else look(one) for rejected in of_codes for one in rejected}
+            looks = map(look, with_notes)
+            if lost := len(with_notes) if None in labels.lost else sum(one in labels.lost for one in looks):
                 ledger.hints.append(
-                    f"{rejected[None]:,} rejected records of diagnosis codes do not say whose they are, and may be "
-                    "anybody's: no patient counts as without a diagnosis"
-                )
-            elif lost := sum(look(patient_id) in labels.lost for patient_id in with_notes):
-                ledger.hints.append(
-                    f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
+                    f"{lost:,} patients have, or may have, rejected records of diagnosis codes: what they lack stays "
+                    "unknown"
                 )
         writer.finish(train=train, labels=labels.rows(with_notes) if self.has_codes else None)
         return Imported(
