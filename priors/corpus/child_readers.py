@@ -216,27 +216,23 @@ def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     import lxml.etree
 
     errors: dict[tuple[int, int], str] = {}
-    row = column = 0
+    row = 0
     try:
         with zipfile.ZipFile(path) as archive, archive.open(_member(archive, sheet)) as file:
-            tags = ("{*}row", "{*}c")
-            for event, element in lxml.etree.iterparse(file, ("start", "end"), tag=tags, resolve_entities=False):
-                if element.tag.endswith("row"):
-                    before = row
-                    row, column = (int(element.get("r", row + 1)), 0) if event == "start" else (row, column)
-                    if event == "end":
-                        element.clear()
-                        while element.getprevious() is not None:
-                            del element.getparent()[0]
-                    elif row <= before:
-                        raise _SheetError(f"sheet row {row}: {_TWICE}")
-                elif event == "end":
-                    before, (row_of_cell, column) = column, _address(element.get("r"), row, column + 1)
+            for _, element in lxml.etree.iterparse(file, ("end",), tag="{*}row", resolve_entities=False):
+                before, row, column = row, int(element.get("r", row + 1)), 0
+                if row <= before:
+                    raise _SheetError(f"sheet row {row}: {_TWICE}")
+                for cell in element.iterchildren("{*}c"):
+                    before, (row_of_cell, column) = column, _address(cell.get("r"), row, column + 1)
                     if row_of_cell != row or column <= before:
                         raise _SheetError(f"sheet row {row}: {_TWICE}")
-                    if element.get("t") == "e":
-                        shown = element.findtext("{*}v", "")
+                    if cell.get("t") == "e":
+                        shown = cell.findtext("{*}v", "")
                         errors[row, column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
     except _SheetError:
         raise
     except (KeyError, ValueError, EOFError, OSError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error):

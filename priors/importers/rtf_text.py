@@ -19,6 +19,7 @@ from clinaudit.priors.corpus.records import is_surely_utf8
 from clinaudit.priors.importers.corpus_writer import RecordError
 
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("rtf.toml").read_text(encoding="utf-8"))
+_SHOWS, _SWITCHES = _TABLES["shows"], _TABLES["switches"]
 _SYMBOL: Final = dict(zip((*range(0x20, 0x7F), *range(0xA0, 0xF0), *range(0xF1, 0xFF)), _TABLES["symbol"], strict=True))
 _SIGNS: Final = {
     **dict.fromkeys(_TABLES["symbol_fonts"], _SYMBOL),
@@ -247,8 +248,8 @@ class _Reader:
                 self._code_page = _code_page(number)
             case "ansi" | "mac" | "pc" | "pca":
                 self._code_page = _TABLES["code_pages"][word]
-            case _ if word in _TABLES["switches"]:
-                setattr(state, _TABLES["switches"][word], number != 0)
+            case _ if word in _SWITCHES:
+                setattr(state, _SWITCHES[word], number != 0)
             case "sub" | "nosupersub" | "dn":
                 state.is_raised = False
             case "plain":
@@ -283,8 +284,8 @@ class _Reader:
                     raise RecordError("an RTF attachment holds a text box, which has no place in its text")
             case "fonttbl":
                 state.is_of_fonts, state.is_skipped = True, False
-            case _ if word in _TABLES["shows"]:
-                self._write(_TABLES["shows"][word])
+            case _ if word in _SHOWS:
+                self._write(_SHOWS[word])
             case _ if word in _NO_TEXT_GROUPS:
                 state.is_skipped = True
                 state.is_apart |= word != "shpinst"  # within it stands the text of the drawing

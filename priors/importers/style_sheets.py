@@ -123,10 +123,11 @@ def computed_styles(tree: "HtmlElement") -> Styles:
 
 def is_put_away(style: Mapping[str, str]) -> bool:
     """Whether a style puts text out of sight that is laid out: out of the window, cut, or as large as a dot."""
-    overflow = " ".join(value for name, value in style.items() if name.startswith("overflow"))
-    is_cut = "hidden" in overflow or "clip" in overflow
-    return any(values.fullmatch(style.get(name, "")) for name, values in _PUT_AWAY.items()) or (
-        is_cut and any(_A_DOT.fullmatch(style.get(name, "")) for name in _SIZES)
+    is_cut = any(name.startswith("overflow") and re.search("hidden|clip", value) for name, value in style.items())
+    return any(
+        (name in _PUT_AWAY and _PUT_AWAY[name].fullmatch(value))
+        or (is_cut and name in _SIZES and _A_DOT.fullmatch(value))
+        for name, value in style.items()
     )
 
 
