@@ -211,6 +211,8 @@ def _wrong_row(cells: Sequence[str], lowered: Collection[str], header: Header, *
     # In another order the cells after it would be of other columns.
     if cells[-1][:100].lower() in lowered and set(map(fold, cells)) == set(map(fold, lowered)):
         return Fault("repeats the header: files were put together; leave one header")
+    if all(cell and not cell.strip("- ") for cell in cells):
+        return Fault("is a line of dashes, as sqlcmd writes it under the header; leave it out (-h -1 or -W)")
     if len(cells) == header.width:
         return None
     what = (

@@ -286,6 +286,8 @@ class CorpusWriter:
         self.notes = 0
         #: Notes that may be read otherwise than they were meant, by what they are.
         self.look: Counter[str] = Counter()
+        #: How many notes have so many characters.
+        self.lengths: Counter[int] = Counter()
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
@@ -347,6 +349,7 @@ class CorpusWriter:
                 raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
         self._note_ids.add(note_id)
         self.notes += 1
+        self.lengths[len(given)] += 1
         self.look.update(words for words, shows in _LOOK.items() if shows(text))
         if visit is not None and visit[0].isoformat() in cells.NO_DAYS:
             self.look[

@@ -25,6 +25,10 @@ from clinaudit.templates.text_file import read_text_file
 _LEDGER_NAME = "import.json"
 #: Where the first cell of a line ends that is a row of a table.
 _CELL_ENDS = re.compile(r"[,;|\t]")
+#: So many texts of one length are no chance where it is a limit: a round number, or one of bytes.
+_FEWEST_CUT = 3
+#: Characters below which a length is no limit: of short notes many are equally long.
+_LEAST_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +181,28 @@ class Export(ABC):
 
 def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
     """Yield how many notes or patients may be read otherwise than they were meant, none too, and what they are."""
+    patients = writer.latest_visit.keys()
+    length = max(writer.lengths, default=0)
+    near = range(length - 1, length + 2)
+    is_limit = length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
+    with_blanks = sum(" " in patient_id for patient_id in patients)
     yield from ((number, what) for what, number in writer.look.items())
     yield (
-        sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in writer.latest_visit),
+        writer.lengths[length] if is_limit and writer.lengths[length] >= _FEWEST_CUT else 0,
+        f"notes have exactly {length:,} characters, none has more: they may be cut off, or be pieces of notes in "
+        "several rows",
+    )
+    yield (
+        with_blanks if 2 * with_blanks < len(patients) else 0,
+        "patients have blanks within their id, as most have not: such a row may be no record, or the rest of a text "
+        "that a line break without quotes cut",
+    )
+    yield (
+        sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in patients),
         "patients are born on a day such as 1900-01-01: where it is none, leave it blank",
     )
     yield (
-        sum(map(is_placeholder, writer.latest_visit)),
+        sum(map(is_placeholder, patients)),
         "patients have a word such as none, unknown, -- or 0 as their id: where it stands for no patient, say so with "
         "--blank WORD, or several patients are one",
     )

@@ -342,6 +342,11 @@ def test_quotes_that_are_none_of_csv_are_no_text(tmp_path: Path, rows: str, is_r
         _texts(tmp_path, f"{HEAD}{rows}")
 
 
+def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
+    assert "row 1: is a line of dashes" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n")
+    assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n") == {"p1": ["x"], "p2": ["---"]}
+
+
 def test_fractions_of_data_frames_are_whole_numbers(tmp_path: Path) -> None:
     rows = tables.mimic_rows()
     for row in rows["hosp/patients"]:
@@ -374,6 +379,17 @@ HINTS: list[tuple[str, str | None]] = [
     *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
     *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
     ("p3,x,1900-01-01\np4,y,1950-01-01", "1 patients are born on a day such as 1900-01-01"),
+    # Ids of another look than most have.
+    ("no fever, no rash\np3,hip", "1 patients have blanks within their id, as most have not"),
+    ("P 2,hip\nP 3,hip", None),
+    # Texts that end at a limit of some program.
+    *(
+        ("\n".join(f"q{at},{f'word {at} '.ljust(int(length), 'x')}" for at, length in enumerate(lengths.split())), said)
+        for lengths, said in (
+            *((one, "they may be cut off") for one in ("4000 4000 4000 12", "255 255 255 8", "1024 7 1024 1024")),
+            *((one, None) for one in ("4000 4000 12", "4000 4000 4000 4001", "431 431 431", "80 80 80")),
+        )
+    ),
 ]
 
 
