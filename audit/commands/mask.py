@@ -89,9 +89,6 @@ def _summary(masked: "MaskedFile", options: MaskOptions) -> list[str]:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if options.rules_only:
         lines.append("with --rules-only, up to 3 times as many direct identifiers were left in a trial (docs/mask.md)")
-    if masked.clinical_terms:
-        terms = counted(masked.clinical_terms, "clinical term")
-        lines.append(f"{terms} stood in what was masked: lost to the answer")
     if rows.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(rows.other_keys)}")
     return lines

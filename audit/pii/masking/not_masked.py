@@ -1,8 +1,7 @@
 """What detectors find and a filter leaves: clinical words, facilities' names, states, the course of an illness.
 
 What was found as a name may be nobody's: words of medicine and of the language, labels, drugs, what bears a name.
-Detectors see capitals; here it counts what stands beside them. After a title everything is a name. Owns as well the
-count of clinical terms that were masked nevertheless: a sample of what is lost, no total.
+Detectors see capitals; here it counts what stands beside them. After a title everything is a name.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.numbers_and_dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.people_and_places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rules import expand
-from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
@@ -219,18 +217,6 @@ def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
 def _larger() -> frozenset[str]:
     named = (*STATES.values(), *lists.read_words("countries"), "england", "scotland", "wales")
     return frozenset(map(str.lower, named)) - lists.read_words("larger_places_and_names")
-
-
-def count_clinical_terms(forms: Forms) -> int:
-    """Return how many clinical terms stand in what the tags of a record stand for: of the panel, and other words."""
-    count = 0
-    for form in {form for found in tagged_forms(forms).values() for form in found}:
-        terms = set(_clinical_term_finder()(form))
-        covered = {place for term in terms for place in range(term.start, term.end)}
-        others = (word[0] for word in _RE.word.finditer(form) if word.start() not in covered)
-        count += len(terms)
-        count += sum(not lists.is_known_name(word) and lists.is_clinical_term(word.strip(".")) for word in others)
-    return count
 
 
 def _tells_of_a_life(text: str, start: int, end: int) -> bool:

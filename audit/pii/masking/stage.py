@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.pii.masking import prompt as of_prompt
 from clinaudit.audit.pii.masking.detection import filter_detectors, fold_value
-from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, FoundPrompt, MaskedPrompt, PromptMasker
 from clinaudit.audit.pii.masking.rows import Rows, RowWriter, TextRow
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms, unmask_text
@@ -53,8 +52,6 @@ class MaskedFile:
     found_by: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: What was found and stays by decision: quasi-identifiers by kind, and kept terms.
     stays: Counter[str] = field(default_factory=Counter)
-    #: Clinical terms that stood in something masked.
-    clinical_terms: int = 0
     #: Prompts that are withheld, by reason.
     withheld: Counter[str] = field(default_factory=Counter)
     #: Where a detector failed first, if one did: `KeyError at rules.py:12`.
@@ -64,7 +61,6 @@ class MaskedFile:
         """Count what became of one prompt."""
         self.kinds += masked.kinds
         self.stays += masked.stays
-        self.clinical_terms += count_clinical_terms(masked.forms)
         for tag, finders in masked.found_by.items():
             self.found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
         self.withheld.update(filter(None, [masked.withheld]))
