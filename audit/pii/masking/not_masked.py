@@ -19,7 +19,7 @@ from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder
 
 _RE: Final = Patterns(__name__, expand)
-_KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
+KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: Letters of an abbreviation, and words of what stands among diseases to rule out.
 _FEW_LETTERS: Final = 3
 _FEW_WORDS: Final = 2
@@ -57,6 +57,8 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
         or (len(found) <= _FEW_WORDS and _RE.to_rule_out.search(text, max(0, start - 2 * _CHARS), start))
         or (is_one and _is_no_name_here(text, start, end, found[0]))
         or any(map(_RE.no_longer.fullmatch, found))
+        # Of a list of products, as a last name before a first one is written: "Depo-Provera, Implanon".
+        or (is_product(found[0]) and "," in text[start:end])
     ):
         return True
     # Of a few letters, what stands beside an abbreviation is one too.
@@ -65,7 +67,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
         word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS) for word in found
     )
     # "Vasculitis Clinic" is one of many; towns are in none of the lists of names.
-    named = found[:-1] if not is_one and not of_a_person and found[-1].lower() in _KINDS_OF_PLACES else found
+    named = found[:-1] if not is_one and not of_a_person and found[-1].lower() in KINDS_OF_PLACES else found
     return (is_shorthand and not any(map(lists.is_known_name, found))) or all(
         is_clinical(word) or (of_a_person and is_only_a_word(word)) for word in named
     )
@@ -116,6 +118,11 @@ def is_clinical(word: str) -> bool:
         or _RE.no_longer.fullmatch(bare) is not None
         or any(span.end - span.start == len(bare) for span in _clinical_term_finder()(bare))
     )
+
+
+def is_product(word: str) -> bool:
+    """Whether a word is on the list of terms, and nobody's name: "Allevyn"."""
+    return lists.is_allowed(word) and not (lists.is_first_name(word) or lists.is_last_name(word))
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.rules import expand
-from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.masking.not_masked import KINDS_OF_PLACES, is_clinical, is_product
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
@@ -50,7 +50,7 @@ class RunningNames:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
-        named = list(self._named_in(text))
+        named = [span for span in self._named_in(text) if not _is_a_things_name(text, span)]
         found = {span._replace(category=kind) for span in named if (kind := _agreed(text, span)) is not None}
         labels = {place: span.category for span in named for place in range(span.start, span.end)}
         taken = bytearray(len(text))
@@ -144,7 +144,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
     if first in _NUMERALS and text[start + 1] != "." and not is_one and _RE.numbered.search(text, begin, start):
         # "Factor V Leiden".
         return False
-    if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
+    if any(map(_is_of_medicine, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
         return False
     if lists.is_eponym(text, start, end) or lists.is_dosed_drug(text, start, end):
         return False
@@ -175,6 +175,14 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
         and not is_given
         and any(len(word) > 2 and not lists.is_plain_word(word) and _is_written_as_name(word) for word in words)
     )
+
+
+def _is_of_medicine(word: str) -> bool:
+    """Whether a word is clinical, a product that nobody is called by, or a manner: "Allevyn", "Fraser-competent"."""
+    how = _RE.described_by.search(word)
+    if how is not None and lists.is_plain_word(how["how"]) and not lists.is_last_name(how["how"]):
+        return True
+    return is_clinical(word) or is_product(word)
 
 
 def _is_of_a_thing(text: str, start: int, end: int) -> bool:
@@ -272,6 +280,21 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     cues = [(_RE.sure_before, _RE.sure_after), (_RE.before, _RE.after)][: len(found)]
     agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
     return "full_name" if agrees else None
+
+
+def _is_a_things_name(text: str, span: EntitySpan) -> bool:
+    """Whether what a model names is no person: "the Boxall", "Plaster of Paris", "Liverpool Care Pathway"."""
+    first, *rest = _RE.token.findall(text, span.start, span.end) or [""]
+    if not rest:
+        return _RE.article.search(text, max(0, span.start - _CHARS), span.start) is not None
+    is_place = rest[-1].lower() in KINDS_OF_PLACES
+    ends_plainly = len(rest) > 1 and not is_place and all(map(_is_plain_alone, rest[-2:]))
+    return ends_plainly or (rest[0].islower() and _is_plain_alone(first))
+
+
+def _is_plain_alone(word: str) -> bool:
+    is_name = len(word) == 1 or lists.is_first_name(word) or lists.is_last_name(word)
+    return lists.is_plain_word(word) and not is_name
 
 
 def _is_short(word: str) -> bool:
