@@ -19,7 +19,7 @@ from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder
 
 _RE: Final = Patterns(__name__, expand)
-KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
+_KINDS_OF_PLACES: Final = frozenset({"clinic", "clinics", "unit", "ward", "team", "service"})
 #: Letters of an abbreviation, and words of what stands among diseases to rule out.
 _FEW_LETTERS: Final = 3
 _FEW_WORDS: Final = 2
@@ -67,7 +67,7 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
         word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS) for word in found
     )
     # "Vasculitis Clinic" is one of many; towns are in none of the lists of names.
-    named = found[:-1] if not is_one and not of_a_person and found[-1].lower() in KINDS_OF_PLACES else found
+    named = found[:-1] if not is_one and not of_a_person and found[-1].lower() in _KINDS_OF_PLACES else found
     return (is_shorthand and not any(map(lists.is_known_name, found))) or all(
         is_clinical(word) or (of_a_person and is_only_a_word(word)) for word in named
     )

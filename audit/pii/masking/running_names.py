@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.rules import expand
-from clinaudit.audit.pii.masking.not_masked import KINDS_OF_PLACES, is_clinical, is_product
+from clinaudit.audit.pii.masking.not_masked import is_clinical, is_product
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
@@ -50,7 +50,7 @@ class RunningNames:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
-        named = [span for span in self._named_in(text) if not _is_a_things_name(text, span)]
+        named = list(self._named_in(text))
         found = {span._replace(category=kind) for span in named if (kind := _agreed(text, span)) is not None}
         labels = {place: span.category for span in named for place in range(span.start, span.end)}
         taken = bytearray(len(text))
@@ -280,21 +280,6 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
     cues = [(_RE.sure_before, _RE.sure_after), (_RE.before, _RE.after)][: len(found)]
     agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
     return "full_name" if agrees else None
-
-
-def _is_a_things_name(text: str, span: EntitySpan) -> bool:
-    """Whether what a model names is no person: "the Boxall", "Plaster of Paris", "Liverpool Care Pathway"."""
-    first, *rest = _RE.token.findall(text, span.start, span.end) or [""]
-    if not rest:
-        return _RE.article.search(text, max(0, span.start - _CHARS), span.start) is not None
-    is_place = rest[-1].lower() in KINDS_OF_PLACES
-    ends_plainly = len(rest) > 1 and not is_place and all(map(_is_plain_alone, rest[-2:]))
-    return ends_plainly or (rest[0].islower() and _is_plain_alone(first))
-
-
-def _is_plain_alone(word: str) -> bool:
-    is_name = len(word) == 1 or lists.is_first_name(word) or lists.is_last_name(word)
-    return lists.is_plain_word(word) and not is_name
 
 
 def _is_short(word: str) -> bool:
