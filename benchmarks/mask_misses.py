@@ -95,7 +95,7 @@ def measure_samples(masker: PromptMasker, samples: Sequence[Sample], domain: Dom
 
 def measure_notes(masker: PromptMasker, texts: Sequence[str], tags: Path | None) -> None:
     """Print how many notes are withheld, and what kinds of tags they have."""
-    done = [masker.mask((masker.find((text, None)), ())) for text in texts]
+    done = [masker.mask((text, None)) for text in texts]
     withheld = sum(one.text is None for one in done)
     print(f"\nnotes: {len(texts):,}, {sum(map(len, texts)):,} characters; {withheld:,} withheld")
     rows, kinds = [], Counter[str]()
