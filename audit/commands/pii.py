@@ -159,6 +159,10 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     multiple=True,
     name="strategies",
 )
+@value_option(
+    "--embeddings DIR",
+    "Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
+)
 @value_option("--seed", "Seed of samples, training and intervals.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def bench(quiet: bool, **options: Any) -> int:
@@ -188,8 +192,8 @@ def _request(
     from clinaudit.audit.pii.benchmark.run import DEFAULT_SYSTEMS, SERVED, BenchRequest
 
     served = take_served(options)
-    if served is None and strategies:
-        raise UsageError("--strategy goes with --served-url and --served-model")
+    if served is None and (strategies or options["embeddings"]):
+        raise UsageError("--strategy and --embeddings go with --served-url and --served-model")
     named = tuple(name.strip() for name in (systems or "").split(",") if name.strip())
     return BenchRequest(
         samples=each,

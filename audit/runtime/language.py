@@ -200,8 +200,12 @@ class SentenceEmbeddings:
         nothing = np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
         return [self._known.get(text, nothing) for text in held]
 
+    def similarity(self, first: str, second: str) -> float:
+        """Return the cosine of two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
+        return self.similarities([(first, second)])[0]
+
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the cosine of each two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
+        """Return `similarity` of each pair."""
         vectors = self.embed(text for pair in pairs for text in pair)
         return [min(1.0, max(0.0, float(np.dot(*both)))) for both in zip(vectors[::2], vectors[1::2], strict=True)]
 

@@ -35,6 +35,7 @@ def render_pii_bench(bench: PiiBench) -> str:
             "scores": [pii_tables.scores_table(bench, domain) for domain in domains],
             "folded_tables": [
                 *(pii_tables.scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
+                pii_tables.privacy_table(bench),
                 *(
                     pii_tables.missed_table(bench, grouping, domain)
                     for grouping in pii_tables.KINDS

@@ -16,9 +16,13 @@ BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
 BenchSubset = Literal["all", "single", "multi", "hard", "distract"]
 BENCH_SUBSETS: Final[tuple[BenchSubset, ...]] = get_args(BenchSubset)
 BenchDomain = Literal["general", "clinical"]
-#: What a figure is of, beside its task and domain: of a subset of samples, or of a kind of identifier: names by the
-#: locale they were drawn from, by category, by HIPAA's letter.
-BenchGrouping = Literal["subset", "name_origin", "category", "hipaa"]
+#: What a figure is of, beside its task and domain: of a subset of samples, of one way to mask, of a kind of identifier.
+#: Kinds: names by the locale they were drawn from, by category, by HIPAA's letter.
+BenchGrouping = Literal["subset", "masking", "name_origin", "category", "hipaa"]
+#: How much is masked (Table 8): nothing, everything that was found, or what the question does not need.
+MaskingStrategy = Literal["none", "all", "query_unrelated"]
+#: In place of a system: the gold answer's own masks, as of a filter that misses nothing.
+GOLD_MASKS: Final = "gold-masks"
 
 
 class BenchSystem(Record):
@@ -46,15 +50,15 @@ class BenchFigure(Estimate):
 
     Metrics. Of each task: `strict_f1`, `ent_f1` and `rouge_l_f`, each with `.precision`, `.recall` and `.f1`; `exact`,
     the share of samples with the gold answer; `given`, `unparsed` and `missing` answers. Of masking: `over_masking` and
-    `leak`, the needed entities that were masked and the others that were left. Of detection by kind of identifier:
-    `found`.
+    `leak`, the needed entities that were masked and the others that were left; `privacy`, `utility` and `balance`. Of
+    detection by kind of identifier: `found`.
     """
 
     system: str
     task: BenchTask
     domain: BenchDomain
     grouping: BenchGrouping = "subset"
-    #: One of `BENCH_SUBSETS`, or the name of a kind.
+    #: One of `BENCH_SUBSETS`, of `MaskingStrategy`, or the name of a kind.
     group: str = "all"
     metric: str
     #: Entities, of a kind of identifier.

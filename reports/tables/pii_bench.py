@@ -1,4 +1,4 @@
-"""The benchmark of filters in words and tables: scores by subset, what is missed.
+"""The benchmark of filters in words and tables: scores by subset, what masking costs, what is missed.
 
 Owns how a figure is looked up, the order of the systems, the sentences that come first, and the paper's numbers beside
 ours (PII-Bench, Tables 2 to 10), which always say that they are from the paper. The terminal prints some of it. A score
@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from operator import attrgetter
 from typing import Any, Final
 
@@ -184,6 +185,39 @@ def _paper_rows(subset: BenchSubset) -> Iterable[tuple[str, ...]]:
 def system_name(system: schema.BenchSystem) -> str:
     """Return a system's name; of an oracle it says so."""
     return f"{system.name} (told the answer)" if system.kind == "oracle" else system.name
+
+
+def privacy_table(bench: PiiBench) -> Table:
+    """Return privacy, utility and balance by what is masked (Table 8), with the paper's rows."""
+    maskings: Mapping[schema.MaskingStrategy, str] = {
+        "none": "nothing",
+        "all": "everything",
+        "query_unrelated": "all but what is needed",
+    }
+    masked_by = {
+        schema.GOLD_MASKS: "a filter that misses nothing",
+        **{each.id: each.name for each in deployable(bench)},
+    }
+    rows: list[tuple[str, ...]] = []
+    for domain, (system, name), (masking, words) in product(
+        measured_domains(bench), masked_by.items(), maskings.items()
+    ):
+        metrics = ("privacy", "utility", "balance")
+        found = [find(bench, system, "masking", domain, metric, masking, grouping="masking") for metric in metrics]
+        if found[0]:
+            cells = (figure_text(each, interval=True) if each else _NONE for each in found)
+            rows.append((f"{words}, by {name}", domain, *cells))
+    rows += [
+        (f"{words}, by GPT-4o ({_FROM_PAPER}, Table 8)", "general", *map(number_text, paper()["masking"][masking]))
+        for masking, words in maskings.items()
+    ]
+    note = (
+        "P: the share of identifiers that no longer stand in the text; it counts words, not what can be guessed. U: "
+        "how close a served model’s answer to the masked prompt is to that to the whole one, half by likeness and half "
+        "by a rating; the model is asked the prompts of a filter that misses nothing."
+    )
+    columns = ("What is masked", "Texts", "Privacy P", "Utility U", "Balance of both")
+    return Table("What masking protects, and what it costs", columns, tuple(rows), note)
 
 
 #: What each kind of identifier is told by, and what a reader should know of it.

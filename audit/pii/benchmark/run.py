@@ -26,7 +26,7 @@ from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run import directory
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.pages.benchmarks import render_pii_bench
@@ -57,9 +57,11 @@ class BenchRequest:
     training_samples: int
     #: Passes of the trained system over its samples.
     epochs: int
-    #: A model to be measured, and how it is asked.
+    #: A model to be measured, how it is asked, and the directory of an encoder that computes how alike two of its
+    #: answers are (None: the packaged one).
     served: ServedOptions | None
     strategies: tuple[AskingStrategy, ...]
+    embeddings: Path | None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for options that do not go together, `BadInputError` where a library is missing."""
@@ -113,10 +115,10 @@ def _run(request: BenchRequest, root: Path, cache: AnswerCache, progress: Progre
     progress.say("drawing samples")
     samples = draw_samples(each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed)
     directory.write_lines_atomically(root / "samples.jsonl", (sample.model_dump_json() for sample in samples))
-    shown, predictions = list[BenchSystem](), list[SampleAnswers]()
+    shown, predictions, utilities = list[BenchSystem](), list[SampleAnswers](), None
     if request.served is not None:
         # First: what a server answered is kept, and what was trained would be lost with a server that fails.
-        shown, predictions = _ask_served(request, request.served, samples, cache, progress)
+        shown, predictions, utilities = _ask_served(request, request.served, samples, cache, progress)
     for row in _SYSTEMS:
         if (GOLD if row.id == MASK_ALL else row.id) in request.systems:
             system, answers = _answer_by(row, request, samples, progress)
@@ -131,7 +133,7 @@ def _run(request: BenchRequest, root: Path, cache: AnswerCache, progress: Progre
         warnings=[said for name, each in _WARNINGS.items() if name in ("all", *request.systems) for said in each],
         systems=shown,
         statistics=list(scoring.describe_samples(samples)),
-        figures=scoring.figures_of(scoring.bench_items(samples, predictions), seed=request.seed),
+        figures=scoring.figures_of(scoring.bench_items(samples, predictions), utilities=utilities, seed=request.seed),
     )
     directory.write_atomically(root / "bench.json", bench.model_dump_json(indent=1) + "\n")
     directory.write_atomically(root / "bench.html", render_pii_bench(bench))
@@ -178,17 +180,27 @@ def _detector(system: str, request: BenchRequest, progress: Progress) -> Detecto
 
 def _ask_served(
     request: BenchRequest, options: ServedOptions, samples: Sequence[Sample], cache: AnswerCache, progress: Progress
-) -> tuple[list[BenchSystem], list[SampleAnswers]]:
-    """Return a served model as a system for each way of asking, and its answers."""
-    # Late: it loads the client of a served model.
+) -> tuple[list[BenchSystem], list[SampleAnswers], scoring.Utilities]:
+    """Return a served model as a system for each way of asking, its answers, and what masking cost them."""
+    # Late: they load torch, and the client of a served model.
     from clinaudit.audit.pii.benchmark.systems import served_model
+    from clinaudit.audit.runtime.language import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 
     def announce(estimate: AskingEstimate) -> None:
         progress.say(f"served model: {estimate.describe()}")
 
-    name = "of the system that is measured"
-    served = served_model.asked_model(
-        *open_access(options), kind="pii-bench", name=name, seed=request.seed, cache=cache
+    # What is missing is reported before hours of asking.
+    found = request.embeddings
+    similarity = (packaged_embeddings() if found is None else embeddings_of_directory(found)).similarity
+    model, access = open_access(options)
+    served = AnsweringModel(
+        model,
+        access,
+        name="the endpoint of the system that is measured (--served-url)",
+        identity=identity_of(model, kind="pii-bench", seed=request.seed),
+        cache=cache,
+        seed=request.seed,
     )
     shown, answers = list[BenchSystem](), list[SampleAnswers]()
     for strategy in request.strategies:
@@ -212,7 +224,10 @@ def _ask_served(
                 system.id, served, samples, advance, strategy=strategy, shots=shots, announce=announce
             )
         shown.append(system.model_copy(update={"seconds": round(monotonic() - begin, 1)}))
-    return shown, answers
+    utilities = served_model.measure_utility(
+        samples, served, similarity=similarity, seed=request.seed, announce=announce
+    )
+    return shown, answers, utilities
 
 
 def score_given(samples: Sequence[Sample], predictions: Sequence[Prediction], *, seed: int) -> PiiBench:

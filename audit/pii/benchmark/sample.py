@@ -139,16 +139,41 @@ def less(texts: Iterable[str], needed: Sequence[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if comparable_text(text) not in kept]
 
 
-def occurrences(text: str, within: str, *, ignore_case: bool = False) -> list[tuple[int, int]]:
-    """Return where a text stands in another as a token."""
-    return [match.span() for match in _occurrence(text, ignore_case).finditer(within)] if text else []
+def occurrences(text: str, within: str, *, ignore_case: bool = False, in_numbers: bool = True) -> list[tuple[int, int]]:
+    """Return where a text stands in another as a token; without `in_numbers`, "250" does not stand in "1,250"."""
+    return [match.span() for match in _occurrence(text, ignore_case, in_numbers).finditer(within)] if text else []
 
 
 @lru_cache(maxsize=10_000)
-def _occurrence(text: str, ignore_case: bool) -> re.Pattern[str]:
-    before = r"(?<!\w)" if re.match(r"\w", text) else ""
-    after = r"(?!\w)" if re.search(r"\w\Z", text) else ""
+def _occurrence(text: str, ignore_case: bool, in_numbers: bool) -> re.Pattern[str]:
+
+    def edge(char: str, of_word: str, of_number: str) -> str:
+        return (of_word if re.match(r"\w", char) else "") + (of_number if char.isdigit() and not in_numbers else "")
+
+    before, after = edge(text[0], r"(?<!\w)", r"(?<!\d[.,])"), edge(text[-1], r"(?!\w)", r"(?![.,]\d)")
     return re.compile(before + re.escape(text) + after, re.IGNORECASE if ignore_case else 0)
+
+
+def find_occurrences(entities: Iterable[str], text: str) -> list[tuple[tuple[int, int], str]]:
+    """Return where entities stand in a text, apart, by place; the longest takes its places first **[choice]**."""
+    found: list[tuple[tuple[int, int], str]] = []
+    taken = bytearray(len(text))
+    for entity in sorted(set(entities), key=lambda entity: (-len(entity), entity)):
+        for start, end in occurrences(entity, text, in_numbers=False):
+            if not any(taken[start:end]):
+                taken[start:end] = b"\x01" * len(entity)
+                found.append(((start, end), entity))
+    return sorted(found)
+
+
+def mask_texts(text: str, tags: Mapping[str, str]) -> str:
+    """Return a text with every occurrence of an entity replaced by its tag; `tags` holds the tag of each entity."""
+    parts: list[str] = []
+    at = 0
+    for (start, end), entity in find_occurrences(tags, text):
+        parts += [text[at:start], tags[entity]]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 Row = TypeVar("Row", bound=BaseModel)

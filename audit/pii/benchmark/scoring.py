@@ -13,9 +13,9 @@ that "@ab_c" or "$4,200" would lose characters, and a number with one wrong digi
 compared by word, case folded. Unlike rouge-score's own words, ours may hold letters beyond a to z.
 
 Of the figures it owns the interval **[choice]** (the bootstrap over samples, which resamples all of a sample's values
-at once; Clopper and Pearson's where all samples have one value, since the bootstrap is a point there), and by
-which kinds of identifier the found ones are counted: an entity is found by a system that names its text in the sample,
-whoever's it says it is.
+at once; Clopper and Pearson's where all samples have one value, since the bootstrap is a point there), privacy, utility
+and balance (Table 8), and by which kinds of identifier the found ones are counted: an entity is found by a system that
+names its text in the sample, whoever's it says it is.
 """
 
 import math
@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from clinaudit.audit.pii.benchmark import sample as of_sample
-from clinaudit.audit.pii.benchmark.sample import Entity, Prediction, Sample, comparable_text
+from clinaudit.audit.pii.benchmark.sample import Entity, Prediction, Sample, comparable_text, find_occurrences
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.statistics.estimates import grouped
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of_resamples, resample_means
 from clinaudit.reports.schema import pii_bench as schema
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchFigure, BenchTask
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, GOLD_MASKS, BenchFigure, BenchTask
 from clinaudit.reports.schema.record import Estimate
 
 Item = TypeVar("Item")
@@ -316,19 +316,23 @@ def mean_over_samples(sums: NDArray[np.float64], counts: NDArray[np.int64], *, s
 
 
 def bench_items(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> pl.DataFrame:
-    """Return the items of a benchmark: scores by subset, found entities by kind."""
+    """Return the items of a benchmark: scores by subset, privacy by what is masked, found entities by kind."""
     scores = score_predictions(map(gold_of, samples), predictions, asked=BENCH_TASKS)
-    found = pl.DataFrame(_found_items(samples, predictions), schema=_ITEMS, orient="row")
-    return pl.concat([scores, found])
+    rows = [*_privacy_items(samples, predictions), *_found_items(samples, predictions)]
+    return pl.concat([scores, pl.DataFrame(rows, schema=_ITEMS, orient="row")])
 
 
-def figures_of(items: pl.DataFrame, *, seed: int) -> list[BenchFigure]:
-    """Return the figures of all samples, of each subset of several, and of each kind of identifier."""
+#: U of each sample that was rated, by domain and strategy.
+Utilities = Mapping[tuple[str, str], Sequence[float]]
+
+
+def figures_of(items: pl.DataFrame, *, seed: int, utilities: Utilities | None = None) -> list[BenchFigure]:
+    """Return the figures of all samples, of each subset of several, and U and B; no `utilities`: no model was asked."""
     several = items.filter(pl.col("group").n_unique().over("grouping", "domain") > 1, grouping="subset")
     whole = items.filter(grouping="subset").with_columns(group=pl.lit("all"))
     by = ("system", "task", "domain", "grouping", "group", "metric")
     parts = pl.concat([whole, several, items.filter(pl.col("grouping") != "subset")]).group_by(by, maintain_order=True)
-    return [
+    figures = [
         BenchFigure(
             **dict(zip(by, key, strict=True)),
             **mean_over_samples(part["value"].to_numpy(), part["count"].to_numpy(), seed=seed).model_dump(),
@@ -336,6 +340,7 @@ def figures_of(items: pl.DataFrame, *, seed: int) -> list[BenchFigure]:
         )
         for key, part in parts
     ]
+    return [*figures, *_utility_figures(figures, utilities, seed=seed)]
 
 
 def scores_by_sample(items: pl.DataFrame) -> list[schema.SampleScores]:
@@ -351,6 +356,65 @@ def scores_by_sample(items: pl.DataFrame) -> list[schema.SampleScores]:
         )
         for key, found in rows.items()
     ]
+
+
+def privacy_score(entities: Collection[str], original: str, masked: str) -> float | None:
+    """Return P, 1 less the share of occurrences left (Eq. 17), negative where more are; None where none stood."""
+    texts = {comparable_text(entity) for entity in entities}
+    stood, left = (len(find_occurrences(texts, comparable_text(text))) for text in (original, masked))
+    return 1 - left / stood if stood else None
+
+
+#: It holds no letter and no digit: no entity stands in it.
+_TAG: Final = "<…>"
+
+
+def _privacy_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -> Iterator[_ItemRow]:
+    """Yield P of each sample by gold masks and by each system's; an answer that could not be read masks nothing."""
+    answers = grouped(predictions, lambda one: one.sample)
+    for sample in samples:
+        texts = list(dict.fromkeys(entity.text for entity in sample.entities()))
+        unneeded = of_sample.less(texts, [entity.text for entity in sample.query_related])
+        masks: list[tuple[str, schema.MaskingStrategy, Iterable[str]]] = [
+            (GOLD_MASKS, "none", ()),
+            (GOLD_MASKS, "all", texts),
+            (GOLD_MASKS, "query_unrelated", unneeded),
+        ]
+        for answer in answers.get(sample.id, []):
+            found = [entity.text for subject in answer.subjects or () for entity in subject.entities]
+            masks += [(answer.system, "all", found), (answer.system, "query_unrelated", answer.masked or ())]
+        for system, strategy, masked in masks:
+            left = of_sample.mask_texts(sample.description, dict.fromkeys(masked, _TAG))
+            score = privacy_score(texts, sample.description, left)
+            of = (system, sample.id, sample.domain, "masking", "masking", strategy, "privacy")
+            yield *of, score or 0.0, int(score is not None)
+
+
+NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
+UNUSABLE: Final = "the served model's answers could be used and rated for no sample"
+
+
+def _utility_figures(
+    figures: Iterable[BenchFigure], utilities: Utilities | None, *, seed: int
+) -> Iterator[BenchFigure]:
+    """Yield U and B beside each P of the gold masks: the prompts that a model answers."""
+    for privacy in figures:
+        if (privacy.system, privacy.metric) != (GOLD_MASKS, "privacy"):
+            continue
+        rated = np.asarray((utilities or {}).get((privacy.domain, privacy.group), ()), dtype=np.float64)
+        if privacy.group == "none":
+            # Nothing masked: the answers are the same by definition (PII-Bench, F.2.2).
+            utility = Estimate(value=1.0)
+        elif rated.size:
+            utility = mean_over_samples(rated, np.ones(rated.size, dtype=np.int64), seed=seed)
+        else:
+            utility = Estimate(value=None, n=0, reason=NO_UTILITY if utilities is None else UNUSABLE)
+        balance = Estimate(value=None, reason=utility.reason or privacy.reason)
+        if privacy.value is not None and utility.value is not None:
+            # B = alpha P + (1 - alpha) U at alpha 0.5 (Eq. 20, F.2.3).
+            balance = Estimate(value=0.5 * privacy.value + 0.5 * utility.value)
+        for metric, estimate in (("utility", utility), ("balance", balance)):
+            yield privacy.model_copy(update={**estimate.model_dump(), "metric": metric})
 
 
 def _found_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -> Iterator[_ItemRow]:

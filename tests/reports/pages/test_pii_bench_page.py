@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.hostile_text import PAYLOADS, Tree
 from support.pages import Page
 from support.pii.filled_bench import bare_bench, estimate, filled_bench, with_figure
@@ -22,6 +23,7 @@ from clinaudit.reports.tables.pii_bench import (
     headline,
     missed_table,
     paper,
+    privacy_table,
     scores_table,
     statistics_table,
     weakest_sentence,
@@ -67,6 +69,9 @@ def test_the_papers_rows_say_so_and_claim_no_clinical_figure() -> None:
     assert theirs("all") == one
     assert theirs("hard")["GPT-4o (from the paper)"] == ("0.82", "0.87", "–", "0.46", "–", "–")
     assert theirs("distract")["25 students (from the paper)"] == ("0.93", "–", "0.92", "–", "–", "–")
+    assert [row[0] for row in privacy_table(filled_bench()).rows][-1] == (
+        "all but what is needed, by GPT-4o (from the paper, Table 8)"
+    )
 
 
 def test_an_answer_that_was_not_read_is_said_beside_the_name() -> None:
@@ -78,11 +83,12 @@ def test_an_answer_that_was_not_read_is_said_beside_the_name() -> None:
 
 
 def test_the_papers_own_numbers_add_up() -> None:
-    """Tables 3 and 10: totals as printed."""
+    """Tables 3, 8 and 10: totals as printed, and the balance as defined."""
     totals = {subset: sum(types.values()) for subset, types in paper()["types"].items()}
     assert totals == {"single": 9303, "multi": 16136, "hard": 1834, "distract": 10211}
     number, *others = (row[0] for row in paper()["statistics"].values())
     assert sum(others) == number == 2842 == sum(PAPER_COUNTS.values())
+    assert all(b == pytest.approx((p + u) / 2, abs=0.005) for p, u, b in paper()["masking"].values())
     rows = statistics_table(filled_bench().statistics).rows
     assert rows[2][0] == "single: one person, general"
     assert rows[3] == ("  from the paper", "1,214", "1.00", "893.48", "7.67", "211.21", "1.95")
@@ -106,6 +112,13 @@ def test_the_second_chart_draws_what_the_best_filter_misses_most_first() -> None
     clinical = figure.rows[0].cells[0].bars[0]
     assert (clinical.text, clinical.marks[0].kind, clinical.marks[0].width) == ("47% (45 to 49)", "solid", 47.0)
     assert figure.rows[0].detail == "480 in the texts"
+
+
+def test_without_a_model_that_answers_there_is_no_utility_and_the_page_says_why() -> None:
+    none = Estimate(value=None, reason="no model was given that answers")
+    bench = with_figure(with_figure(filled_bench(), none, metric="utility"), none, metric="balance")
+    assert privacy_table(bench).rows[0][3:] == ("not measured: no model was given that answers",) * 2
+    assert "no model was given that answers" in Page(render_pii_bench(bench)).words
 
 
 def test_hostile_names_stay_text() -> None:

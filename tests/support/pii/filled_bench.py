@@ -5,6 +5,7 @@ from typing import Any
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
+    GOLD_MASKS,
     BenchDomain,
     BenchFigure,
     BenchStatistics,
@@ -58,7 +59,7 @@ def filled_bench() -> PiiBench:
         warnings=["One system was asked a part of the samples."],
         systems=systems,
         statistics=_statistics(),
-        figures=[*_scores(), *_found()],
+        figures=[*_scores(), *_privacy(), *_found()],
     )
 
 
@@ -110,6 +111,20 @@ def _statistics() -> list[BenchStatistics]:
         )
         for domain in DOMAINS
         for subset in BENCH_SUBSETS
+    ]  # fmt: skip
+
+
+def _privacy() -> list[BenchFigure]:
+    numbers = (("none", 0.0, 1.0), ("all", 0.99, 0.5), ("query_unrelated", 0.82, 0.9))
+    return [
+        BenchFigure(
+            system=system, task="masking", domain=domain, grouping="masking", group=masking, metric=metric,
+            **estimate(value),
+        )
+        for domain in DOMAINS
+        for system in (GOLD_MASKS, "gazetteer")
+        for masking, p, u in numbers
+        for metric, value in (("privacy", p), ("utility", u), ("balance", (p + u) / 2))
     ]  # fmt: skip
 
 

@@ -23,6 +23,10 @@ def answer_to(body: dict[str, Any]) -> dict[str, Any]:
         names = [{"text": name, "type": "PER"} for name in dict.fromkeys(re.findall(r"[A-Z][a-z]+ [A-Z][a-z]+", text))]
         wards = [{"text": ward, "type": "LOC"} for ward in dict.fromkeys(_NEEDED.findall(text))]
         return {**answer, "subjects": [{"entities": names + wards}]}
+    if schema["name"] == "answer":
+        return {**answer, "answer": "about " + " ".join(_NEEDED.findall(text))}
+    if schema["name"] == "ratings":
+        return {**answer, "first": 10, "second": 1}
     fields = schema["schema"]["required"][1:]
     thoughts = {field: ["a", "b", "c", "d", "e"] if field == "perspectives" else "because" for field in fields}
     return {**answer, **thoughts, "entities": _NEEDED.findall(text)}

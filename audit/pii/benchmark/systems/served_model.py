@@ -5,27 +5,34 @@ Owns the six strategies, the schemas of the answers and their strict reading, an
 copied character by character, a list. An entity that does not stand in the text is kept: it scores as wrong, and is no
 fault of the form. An answer that cannot be used is asked for once more, as every question to a served model is; after
 that it is *unparsed*, stays null with its reason, and scores 0. Imported lazily: it loads the client.
+
+Owns as well the utility of masked prompts (F.2.2, Table 8): the model answers prompts unmasked, with all entities
+masked, and with those masked that the question does not need, by the gold answer, and rates what it answered.
+**[choice]** U is the mean of its two parts, for which the paper names no combination: how alike the answers to the
+masked and to the unmasked prompt are (Eq. 18), and the rating, put on 0 to 1 (Eq. 19). Which of the two answers stands
+first changes by turns, as in the paper, so that a liking for a place falls on both.
 """
 
+import random
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
-from typing import Any, Final, NamedTuple, get_args
+from typing import Annotated, Any, Final, NamedTuple, get_args
 
-from pydantic import create_model
+from pydantic import Field, create_model
 
-from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample, less
+from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample, less, mask_texts
+from clinaudit.audit.pii.benchmark.scoring import Utilities
 from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.served import question as asking
-from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, StrictModel
-from clinaudit.reports.schema.pii_bench import BenchTask
+from clinaudit.audit.runtime.served.question import Filled, FilledForm, Form, Inquiry, StrictModel
+from clinaudit.audit.statistics.estimates import grouped
+from clinaudit.reports.schema.pii_bench import BenchTask, MaskingStrategy
 
 #: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is given the candidates: an oracle, no system.
 STRATEGIES: Final[tuple[AskingStrategy, ...]] = get_args(AskingStrategy)
@@ -61,7 +68,7 @@ class _Entities(FilledForm):
     subjects: list[_NamedSubject]
 
 
-_DETECTING: Final = Form("entities", _SAID["system"], _SAID["detection"], _Entities, _MOST_ANSWER_TOKENS)
+_DETECTING: Final = Form("entities", _SAID["system_of_lists"], _SAID["detection"], _Entities, _MOST_ANSWER_TOKENS)
 
 
 def _form(strategy: AskingStrategy) -> Form[Any]:
@@ -69,7 +76,7 @@ def _form(strategy: AskingStrategy) -> Form[Any]:
     fields: dict[str, Any] = {name: (kind, ...) for name, kind in {**kinds, "entities": list[str]}.items()}
     return Form(
         f"needed_{strategy.replace('-', '_')}",
-        _SAID["system"],
+        _SAID["system_of_lists"],
         _SAID["relevance"],
         create_model("Needed", __base__=FilledForm, **fields),
         _FIELD_TOKENS + (_THOUGHT_TOKENS if kinds else 0),
@@ -136,15 +143,6 @@ def _read_needed(answer: str, text: str, query: str, strategy: AskingStrategy) -
     return list(asking.restore_control_tokens(read.entities, [text]))
 
 
-def asked_model(
-    model: ServedModel, access: Access, *, kind: str, name: str, seed: int, cache: AnswerCache
-) -> AnsweringModel:
-    """Return a served model, ready to be asked; sends nothing. Errors call it the endpoint `name`."""
-    identity = identity_of(model, kind=kind, seed=seed)
-    name = f"the endpoint {name} (--served-url)"
-    return AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
-
-
 def answer_by_model(
     system: str,
     served: AnsweringModel,
@@ -196,3 +194,92 @@ def draw_shots(training: Sequence[Sample]) -> list[Shot]:
         if len(shots) == _SHOTS:
             break
     return list(shots.values())
+
+
+_LOWEST: Final = 1
+_HIGHEST: Final = 10
+
+
+class _GivenAnswer(FilledForm):
+    answer: str
+
+
+_Rating = Annotated[int, Field(ge=_LOWEST, le=_HIGHEST)]
+
+
+class Ratings(FilledForm):
+    """How well each of two answers serves."""
+
+    first: _Rating
+    second: _Rating
+
+
+_ANSWERING: Final = Form("answer", _SAID["system_of_answers"], _SAID["answer"], _GivenAnswer, 768)
+_RATING: Final = Form("ratings", _SAID["system_of_answers"], _SAID["rating"], Ratings, 128)
+
+
+def _ask(form: Form[Filled], **texts: str) -> Inquiry[Filled]:
+    """Return the question of a form about texts, each in the place of its name, and what reads the answer."""
+    sent = {name: asking.break_control_tokens(text) for name, text in texts.items()}
+    given = list(texts.values())
+    return form.ask(given, fenced=list(sent.values()), **sent), partial(form.read, texts=given)
+
+
+def ask_for_ratings(query: str, reference: str, first: str, second: str) -> Inquiry[Ratings]:
+    """Return the question how well each of two answers serves, beside the one that they are measured by."""
+    return _ask(_RATING, query=query, reference=reference, first=first, second=second)
+
+
+#: Descriptions of each domain that are answered (PII-Bench, 4.5).
+_MOST_SAMPLES: Final = 200
+#: The first of the two that are rated.
+_MASKED: Final[tuple[MaskingStrategy, MaskingStrategy]] = ("all", "query_unrelated")
+
+
+def measure_utility(
+    samples: Sequence[Sample],
+    served: AnsweringModel,
+    *,
+    similarity: Callable[[str, str], float],
+    seed: int,
+    announce: Callable[[asking.AskingEstimate], None],
+) -> Utilities:
+    """Return U of each sample that was answered and rated, by domain and strategy.
+
+    `similarity` tells how alike two texts are, from 0 to 1. A sample of which an answer could not be used is left out.
+    Raises `IncompleteError` where no answer comes.
+    """
+    chosen: list[Sample] = []
+    for of_domain in grouped(samples, lambda sample: sample.domain).values():
+        places = random.Random(seed).sample(range(len(of_domain)), min(_MOST_SAMPLES, len(of_domain)))
+        chosen += [of_domain[place] for place in sorted(places)]
+    prompts = [_ask(_ANSWERING, text=text, query=sample.query) for sample in chosen for text in _texts(sample)]
+    answers = [given.found for given in served.ask(prompts, announce)]
+    found = [None if given is None else given.answer for given in answers]
+    #: The answer to the whole prompt, and those to the masked ones, by turns the other first.
+    answered: list[tuple[Sample, str, list[tuple[MaskingStrategy, str]]]] = []
+    for place, sample in enumerate(chosen):
+        reference, *masked = found[3 * place : 3 * place + 3]
+        pairs = [(strategy, answer) for strategy, answer in zip(_MASKED, masked, strict=True) if answer is not None]
+        if reference is not None and len(pairs) == len(_MASKED):
+            answered.append((sample, reference, pairs[::-1] if place % 2 else pairs))
+    asked = [
+        ask_for_ratings(sample.query, reference, first, second)
+        for sample, reference, ((_, first), (_, second)) in answered
+    ]
+    utilities: dict[tuple[str, str], list[float]] = {}
+    for (sample, reference, pairs), rating in zip(answered, served.ask(asked, announce), strict=True):
+        if rating.found is None:
+            continue
+        for (strategy, answer), value in zip(pairs, (rating.found.first, rating.found.second), strict=True):
+            utility = (similarity(reference, answer) + (value - _LOWEST) / (_HIGHEST - _LOWEST)) / 2
+            utilities.setdefault((sample.domain, strategy), []).append(utility)
+    return utilities
+
+
+def _texts(sample: Sample) -> tuple[str, str, str]:
+    """Return the description as it is, with all entities masked, and with those that are not needed."""
+    tags = {entity.text: f"<{categories()[entity.category].tag}>" for entity in sample.entities()}
+    unneeded = less(tags, [entity.text for entity in sample.query_related])
+    text = sample.description
+    return text, mask_texts(text, tags), mask_texts(text, {entity: tags[entity] for entity in unneeded})

@@ -12,7 +12,7 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_model import STRATEGIES
-from clinaudit.reports.schema.pii_bench import PiiBench
+from clinaudit.reports.schema.pii_bench import GOLD_MASKS, PiiBench
 
 FEW = (
     *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
@@ -131,13 +131,19 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
         assert [system.strategy for system in document.systems] == list(STRATEGIES)
         assert [system.kind for system in document.systems] == ["model", "oracle", *["model"] * 4]
         names = Counter(body["response_format"]["json_schema"]["name"] for _, body in server.seen)
-        # Entities once a sample, what is needed once a sample and strategy.
-        assert names["entities"] == 6
+        # Entities once a sample, what is needed once a sample and strategy; three prompts a sample, and one rating.
+        assert names["entities"] == names["ratings"] == 6
         assert sum(count for name, count in names.items() if name.startswith("needed")) == 6 * len(STRATEGIES)
+        assert names["answer"] == 6 * 3
         assert served(tmp_path / "out", server.url) == 0
         assert len(server.seen) == asked
         server.always = says("I cannot say.")
         assert served(tmp_path / "other", server.url, "--strategy", "naive") == 0
+    # It rates the first 10 and the second 1, whichever that is: by turns, so that both get the mean, 0.5. All answers
+    # are one text, alike by 1 but for the rounding of 32-bit numbers.
+    of_gold = {(row.group, row.metric): row.value for row in document.figures if row.system == GOLD_MASKS}
+    assert [of_gold[masking, "utility"] for masking in ("all", "query_unrelated")] == pytest.approx([0.75, 0.75])
+    assert of_gold["all", "balance"] == pytest.approx(0.875)
     printed = capsys.readouterr().out
     assert "0.59 for 3 billion" in " ".join(printed.split())
     document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())
@@ -164,5 +170,5 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
         server.always = good
         before = len(server.seen)
         assert served(tmp_path / "out", server.url, "--strategy", "naive") == 0
-        # Entities and what is needed, less the four answered.
-        assert len(server.seen) - before == 6 * 2 - 4
+        # Entities and what is needed, less the four answered; three prompts and a rating.
+        assert len(server.seen) - before == 6 * 2 - 4 + 6 * 4

@@ -14,6 +14,7 @@ from clinaudit.audit.pii.benchmark.sample import (
     Entity,
     Sample,
     check_sample,
+    find_occurrences,
     iter_samples,
     occurrences,
 )
@@ -207,3 +208,10 @@ def test_a_planted_fault_is_found_without_telling_content(plant: Any, found: str
 @pytest.mark.parametrize(("text", "within", "spans"), ROWS["where a text stands as a token"])
 def test_occurrences_stand_at_token_boundaries(text: str, within: str, spans: list[list[int]]) -> None:
     assert list(map(list, occurrences(text, within))) == spans
+
+
+@pytest.mark.parametrize(("entities", "text", "expected"), ROWS["where entities stand apart"])
+def test_entities_stand_apart_the_longest_first(entities: list[str], text: str, expected: list[list[object]]) -> None:
+    found = find_occurrences(entities, text)
+    assert [[start, entity] for (start, _), entity in found] == expected
+    assert [text[start:end] for (start, end), _ in found] == [entity for _, entity in expected]

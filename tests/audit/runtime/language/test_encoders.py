@@ -56,9 +56,8 @@ def test_a_vector_is_the_mean_over_tokens_of_length_one(encoder):
         states = model(input_ids=torch.tensor([[1, 4, 5, 2]])).last_hidden_state[0].numpy()
     expected = states.mean(axis=0) / np.linalg.norm(states.mean(axis=0))
     np.testing.assert_allclose(embeddings.embed(["lung cancer"])[0], expected, rtol=1e-5)
-    alike, unlike = embeddings.similarities([("lung cancer", "lung  cancer"), ("lung cancer", "water")])
-    assert alike == pytest.approx(1.0)
-    assert 0.0 <= unlike < 1.0
+    assert embeddings.similarity("lung cancer", "lung  cancer") == pytest.approx(1.0)
+    assert 0.0 <= embeddings.similarity("lung cancer", "water") < 1.0
 
 
 #: Of mixed lengths, more than a batch of one length, equal ones, blank ones, and one that is cut.
@@ -99,14 +98,13 @@ def test_the_packaged_weights_tell_like_from_unlike():
     pytest.importorskip(language.PACKAGE)
     embeddings = packaged_embeddings()
     assert embeddings.name == "all-MiniLM-L6-v2, SHA-256 53aa51172d14"
-    others = ("A malignant tumor of the lung was found.", "Take the train to the airport.")
-    like, unlike = embeddings.similarities([("The patient has lung cancer.", other) for other in others])
+    like = embeddings.similarity("The patient has lung cancer.", "A malignant tumor of the lung was found.")
+    unlike = embeddings.similarity("The patient has lung cancer.", "Take the train to the airport.")
     assert like > 0.5 > 0.3 > unlike
     texts = [("The patient has lung cancer. " * count).strip() for count in (0, 1, 2, 2, 3, 9, 60)]
     pairs = [(text, "A malignant tumor of the lung was found.") for text in texts]
     together = packaged_embeddings().similarities(pairs)
-    alone = [value for pair in pairs for value in embeddings.similarities([pair])]
-    assert together == pytest.approx(alone, abs=1e-6)
+    assert together == pytest.approx([embeddings.similarity(*pair) for pair in pairs], abs=1e-6)
 
 
 def test_files_that_could_run_code_are_refused(encoder):

@@ -1,4 +1,4 @@
-"""Scores of one sample in the three tasks, by hand and against nervaluate; figures of many, kinds found."""
+"""Scores of one sample in the three tasks, by hand and against nervaluate; figures of many, privacy, kinds found."""
 
 import random
 from collections.abc import Sequence
@@ -9,22 +9,26 @@ import pytest
 from nervaluate.evaluator import Evaluator
 from support.pii.marked_samples import prediction_of, sample_of
 
-from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample
+from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, mask_texts
 from clinaudit.audit.pii.benchmark.scoring import (
     ANSWERS,
     NO_ANSWER,
+    NO_UTILITY,
+    UNUSABLE,
     TaskScores,
+    Utilities,
     bench_items,
     figures_of,
     gold_of,
     mean_over_samples,
     measure_answer,
+    privacy_score,
     score_detection,
     score_predictions,
     score_texts,
 )
 from clinaudit.audit.pii.taxonomy import PII_TYPES
-from clinaudit.reports.schema.pii_bench import BenchFigure
+from clinaudit.reports.schema.pii_bench import GOLD_MASKS, BenchFigure
 
 #: Ann needs her age; the question needs nothing else.
 SAMPLE = sample_of("[A full_name|Ann Lee], [A age*|41], lives in [A city|Oslo] and owes [A loan_amount|$4,200].")
@@ -222,9 +226,14 @@ MUTE = [prediction_of(sample="q1", system="mute"), prediction_of(sample="q2", sy
 Key = tuple[str, str, str, str, str]
 
 
-def figures(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> dict[Key, BenchFigure]:
+def figures(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    *,
+    utilities: Utilities | None = None,
+) -> dict[Key, BenchFigure]:
     """The figures, by system, task, grouping, group and metric."""
-    found = figures_of(bench_items(samples, predictions), seed=0)
+    found = figures_of(bench_items(samples, predictions), utilities=utilities, seed=0)
     by_key = {(each.system, each.task, each.grouping, each.group, each.metric): each for each in found}
     assert len(by_key) == len(found)
     return by_key
@@ -266,3 +275,62 @@ def test_names_are_told_by_their_origin() -> None:
     sample = FIRST.model_copy(update={"subjects": [subject.model_copy(update={"entities": named})]})
     rows = {key: each for key, each in figures([sample], GOOD[:1]).items() if key[2] == "name_origin"}
     assert [(key[3], each.entities, each.value) for key, each in rows.items()] == [("pl_PL", 1, 1.0)]
+
+
+def test_privacy_counts_what_is_left_and_makes_up_no_utility() -> None:
+    found = {(key[0], *key[3:]): each for key, each in figures(SAMPLES, [*GOOD, *MUTE]).items() if key[2] == "masking"}
+    assert found[GOLD_MASKS, "none", "privacy"].value == 0.0
+    assert found[GOLD_MASKS, "none", "balance"].value == 0.5
+    assert found[GOLD_MASKS, "all", "privacy"].value == 1.0
+    # Two of three, two of four.
+    assert found[GOLD_MASKS, "query_unrelated", "privacy"].value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert found["rules", "query_unrelated", "privacy"].value == pytest.approx((2 / 3 + 1 / 4) / 2)
+    # What cannot be read masks nothing.
+    assert found["mute", "all", "privacy"].value == 0.0
+    assert ("rules", "all", "utility") not in found
+
+
+@pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
+def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
+    found = figures([FIRST], GOOD[:1], utilities=utilities)
+    of = {key[3]: each for key, each in found.items() if key[-1] == "utility"}
+    assert {masking: each.reason for masking, each in of.items()} == {
+        "none": None, "all": reason, "query_unrelated": reason,
+    }  # fmt: skip
+    assert found[GOLD_MASKS, "masking", "masking", "all", "balance"].value is None
+
+
+ORIGINAL = "Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo."
+ENTITIES = ["Ann Lee", "25", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("masked", "expected"),
+    [
+        (ORIGINAL, 0),
+        ("<PERSON> is <AGE>. <PERSON> was born in 1925 and lives in <CITY>.", 1),  # the year is no age
+        ("<PERSON> is 25. Ann Lee was born in 1925 and lives in <CITY>.", 0.5),
+        ("Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo. Oslo!", -0.25),
+    ],
+)
+def test_privacy_is_the_share_of_occurrences_that_are_gone(masked: str, expected: float) -> None:
+    assert privacy_score(ENTITIES, ORIGINAL, masked) == pytest.approx(expected)
+
+
+def test_a_text_without_entities_has_no_privacy_score_and_a_look_alike_is_left_all_the_same() -> None:
+    assert privacy_score([], ORIGINAL, ORIGINAL) is privacy_score(["Bergen"], ORIGINAL, ORIGINAL) is None
+    assert privacy_score(["Ann"], "Ann.", "\uff21nn.") == 0
+
+
+def test_balance_is_the_mean_of_privacy_and_utility() -> None:
+    # The rows of the paper's Table 8: nothing is masked, all, and all but what the question needs, one of six.
+    sample = sample_of("[A age*|34]; [A city|Ashford], [A city|Norvale], [A city|Oslo], [A city|Lund], [A city|Ely].")
+    utilities = {(sample.domain, "all"): [0.52], (sample.domain, "query_unrelated"): [0.89]}
+    found = figures([sample], [], utilities=utilities)
+    balances = {key[3]: each.value for key, each in found.items() if key[-1] == "balance"}
+    assert balances == pytest.approx({"none": 0.5, "all": 0.76, "query_unrelated": 0.86}, abs=0.005)
+
+
+def test_every_occurrence_is_replaced_and_nothing_else() -> None:
+    tags = {"Ann Lee": "<PERSON_1>", "Ann": "<NICKNAME_1>", "25": "<AGE_1>"}
+    assert mask_texts("Ann Lee (Ann) is 25, born 1925.", tags) == "<PERSON_1> (<NICKNAME_1>) is <AGE_1>, born 1925."

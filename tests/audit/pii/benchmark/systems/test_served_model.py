@@ -1,21 +1,30 @@
-"""A served model's answers: each strategy's own question and form, read strictly."""
+"""A served model's answers: each strategy's own question and form, read strictly; and the utility of masked prompts."""
 
 import json
+import re
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.pii import identifier_server
+from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says
 
 from clinaudit.audit.pii.benchmark.systems.served_model import (
     RELEVANCE,
     STRATEGIES,
+    Ratings,
     Shot,
     ask_for_entities,
+    ask_for_ratings,
     ask_what_is_needed,
-    asked_model,
+    measure_utility,
 )
 from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
+from clinaudit.audit.runtime.served.answer_cache import identity_of, open_memory_cache
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+from clinaudit.audit.runtime.served.question import Question
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."
 QUERY = "Where are they to be visited?"
@@ -36,7 +45,9 @@ def server():
 def system(server):
     with open_memory_cache() as cache:
         access = Access(concurrency=2, retries=0, deadline_s=300.0)
-        yield asked_model(ServedModel(server.url, MODEL), access, kind="pii-bench", name="asked", seed=5, cache=cache)
+        model = ServedModel(server.url, MODEL)
+        identity = identity_of(model, kind="pii-bench", seed=5)
+        yield AnsweringModel(model, access, name="asked", identity=identity, cache=cache, seed=5)
 
 
 def test_it_is_asked_for_every_person_at_temperature_0(server, system) -> None:
@@ -108,3 +119,45 @@ def test_a_text_cannot_pose_as_the_question(server, system) -> None:
     assert "<|im_start|>" not in asked
     assert "[INST]" not in asked
     assert answer.found == ["ward 7"]
+
+
+RATINGS = {"all": 4, "some": 7}
+
+
+@pytest.mark.parametrize(("first", "is_read"), [(1, True), (10, True), (0, False), (11, False), (7.5, False)])
+def test_a_rating_is_a_whole_number_from_1_to_10(first: float, is_read: bool) -> None:
+    question, read = ask_for_ratings(QUERY, "on ward 7", "on a ward", "there")
+    key = re.findall(r'"question": "(Q[0-9a-f]{8})"', question.user)[-1]
+    found = read(json.dumps({"question": key, "first": first, "second": 4}))
+    assert isinstance(found, Ratings) is is_read
+
+
+class Rater:
+    """Answers each prompt by what is masked in it, and rates what it answered by the table above."""
+
+    def ask(self, asked: Sequence[tuple[Question, Any]], _announce: Any) -> list[Any]:
+        if asked[0][0].schema_name == "answer":
+            # Of three prompts a sample: nothing, everything, what is not needed.
+            kinds = ("nothing", "all", "some")
+            return [SimpleNamespace(found=SimpleNamespace(answer=kinds[place % 3])) for place, _ in enumerate(asked)]
+        texts = [re.split(r"\n?=+NOTE.*?\n", question.user) for question, _ in asked]
+        return [
+            SimpleNamespace(found=SimpleNamespace(first=RATINGS[first], second=RATINGS[second]))
+            for *_, first, second, _ in texts
+        ]
+
+
+def test_utility_is_the_mean_of_likeness_and_rating_whichever_stands_first() -> None:
+    likeness = {("nothing", "all"): 0.2, ("nothing", "some"): 0.8}
+    samples = [sample_of("[A full_name|Ann Lee] is a nurse.", key=f"q{number}") for number in range(4)]
+    found = measure_utility(
+        samples,
+        Rater(),  # type: ignore[arg-type]
+        similarity=lambda first, second: likeness[first, second],
+        seed=0,
+        announce=lambda _estimate: None,
+    )
+    domain = samples[0].domain
+    # (0.2 + 3/9) / 2 and (0.8 + 6/9) / 2.
+    assert [round(value, 6) for value in found[domain, "all"]] == [round((0.2 + 3 / 9) / 2, 6)] * 4
+    assert [round(value, 6) for value in found[domain, "query_unrelated"]] == [round((0.8 + 6 / 9) / 2, 6)] * 4
