@@ -41,14 +41,14 @@ from clinaudit.audit.unlearning.methods.unlearn import train_again
 from clinaudit.errors import BadInputError, StorageError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
-from clinaudit.reports.schema.certificate import Certificate, Trigger
+from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.wording.numbers import counted
 
 REGISTER_FILE: Final = "evidence/requests.csv"
 #: Of the folder of a request: its key in the register, and whom it names.
 REQUEST_FILE: Final = "evidence/request.json"
 #: `key` is of one request alone, whatever its number; `entered` a day.
-_COLUMNS: Final = ("request", "key", "patient_id", "trigger", "entered")
+_COLUMNS: Final = ("request", "key", "patient_id", "entered")
 #: Seconds to wait for another command that enters a request.
 _PATIENCE: Final = 20
 
@@ -63,9 +63,7 @@ class Entered(NamedTuple):
     is_new_register: bool
 
 
-def enter_request(
-    folder: Path, ids: Sequence[str], register: Path, *, trigger: Trigger | None = None, today: date | None = None
-) -> Entered:
+def enter_request(folder: Path, ids: Sequence[str], register: Path, *, today: date | None = None) -> Entered:
     """Enter a request in the register, unless it stands there; `folder` is that of the request.
 
     Raises `UsageError` where `folder` holds a request of others, `BadInputError` where the register cannot be read or
@@ -86,7 +84,7 @@ def enter_request(
             day = today or datetime.now().astimezone().date()
             # The register first: whoever is stopped between the two stands there twice, and never not at all.
             number = pl.lit(int(rows["request"].max() or 0) + 1, pl.Int64)  # type: ignore[arg-type]
-            own = pl.DataFrame({"patient_id": list(ids), "trigger": trigger or "", "entered": str(day)})
+            own = pl.DataFrame({"patient_id": list(ids), "entered": str(day)})
             rows = pl.concat([rows, own.select(number.alias("request"), pl.lit(key).alias("key"), *_COLUMNS[2:])])
             write_atomically(register / REGISTER_FILE, rows.write_csv())
             document = {"key": key, "patients": list(ids)}
@@ -111,7 +109,6 @@ def read_register(register: Path) -> pl.DataFrame:
     with suppress(pl.exceptions.PolarsError, OSError):
         rows = pl.read_csv(path, infer_schema=False)
         rows = rows.select(pl.col("request").cast(pl.Int64), pl.col("key", "patient_id"), *_COLUMNS[3:])
-        rows = rows.with_columns(pl.col("trigger").fill_null(""))
         # A row that was cut has no day; numbers with a gap lost a request.
         numbers = rows["request"].unique().sort().to_list()
         days = rows["entered"].str.contains(r"^\d{4}-\d\d-\d\d$").fill_null(False)
@@ -185,7 +182,6 @@ class ForgetRequest:
     new: TrainedHere | MadeElsewhere
     #: An audit of `model` that asked about everybody who is named; None: it is made.
     before: Path | None = None
-    trigger: Trigger | None = None
     #: Options of `clinaudit audit`, as its configuration file has them.
     config: Path | None = None
     quiet: bool = False
@@ -208,7 +204,7 @@ def forget(request: ForgetRequest) -> Certificate:
         require_comparable(request.before, fingerprint(inputs))
         if not has_evidence(require_finished_run(request.before)):
             raise BadInputError(f"the evidence of {request.before.name} was purged; leave --before out")
-    entered = enter_request(request.out, own, request.register, trigger=request.trigger)
+    entered = enter_request(request.out, own, request.register)
     named, earlier = _find_named(own, entered, inputs.corpus, progress)
     named_file, listing = request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named)
     if (request.out / MODEL).is_dir() and (
@@ -233,7 +229,7 @@ def forget(request: ForgetRequest) -> Certificate:
     run_audit(_settings(request, model, AFTER).model_copy(update=asked))
     progress.say("4 of 4: the certificate")
     pair = open_pair(request.before or request.out / BEFORE, request.out / AFTER, allow_different_corpus=False)
-    given = Given(trigger=request.trigger, training_record=record, earlier=earlier)
+    given = Given(training_record=record, earlier=earlier)
     certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named, 0)), given)
     comparison = compare_runs(pair, exact=False, forgetting=certified.published)
     write_comparison(request.out / CERTIFICATE, comparison, certified.certificate)

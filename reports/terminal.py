@@ -1,35 +1,34 @@
 """What commands print of results, in plain text: verdicts, comparisons, certificates, judges, benchmarks, texts (PHI).
 
-Owns the order of the parts, columns and wrapping, and when colour is wanted; a colour only repeats what a word says.
-What a rule or a cell says is what the report's page says of it.
+Owns the order of the parts, columns and wrapping. What a rule or a cell says is what the report's page says of it.
 """
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from clinaudit.reports.estimates.frame import METRICS, Estimates
 from clinaudit.reports.schema.certificate import Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Change, Comparison
 from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
-from clinaudit.reports.schema.run_results import LabelSource, RunReport, Status, Verdict
+from clinaudit.reports.schema.run_results import LabelSource, RunReport, Verdict
 from clinaudit.reports.tables.comparison import change_cells, place_text
 from clinaudit.reports.tables.estimates import FORM_TITLES, Table, numbered_tier_title
 from clinaudit.reports.tables.pii_bench import headline, measured_domains, scores_table, weakest_sentence
 from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
 from clinaudit.reports.wording.certificate import (
     FIGURES_READ,
-    certificate_words,
+    VERDICTS,
+    collapse_sentence,
     first_screen,
-    verdict_words,
     verdicts_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.figures import row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title, join_words
+from clinaudit.reports.wording.names import SIDE_WORDS, STATUSES, display_title
 from clinaudit.reports.wording.numbers import counted, percent_text
-from clinaudit.reports.wording.rule_rows import KINDS, STATUS_ORDER
+from clinaudit.reports.wording.rule_rows import KINDS
 
 WIDTH = 100
 
@@ -65,26 +64,6 @@ def wrap(text: str, *, indent: str, most_lines: int | None = None) -> str:
     )
 
 
-_BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}
-
-
-def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
-    """Whether to write colour: never with NO_COLOR, else always with FORCE_COLOR, else on a terminal that knows it.
-
-    Both variables count when they are not empty; FORCE_COLOR=0 forces nothing. `stream` is None where it is closed.
-    """
-    if environment.get("NO_COLOR"):
-        return False
-    if environment.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    return stream is not None and stream.isatty() and environment.get("TERM") != "dumb"
-
-
-def paint(word: str, status: Status, *, colour: bool) -> str:
-    """Return a word in the bold colour of a status, or as it is."""
-    return f"\x1b[1;{_BOLD[status]}m{word}\x1b[0m" if colour else word
-
-
 _LEGEND: Final = "✗ fails, ? undecided (not a pass), ✓ passes: the highest figure of a cell's worst rules."
 #: Lines of failed and of open rules; what goes beyond stands in the report.
 _MOST_LINES: Final = 12
@@ -94,10 +73,10 @@ _NO_VERDICT: Final = "No verdict: no policy was applied. Every figure stands in 
 _EXACT: Final = "Exact figures. They are PHI: do not pass this on."
 
 
-def report_text(report: RunReport, *, colour: bool = False) -> str:
+def report_text(report: RunReport) -> str:
     """Return what `audit` and `show` print of a run: some 40 lines of 100 columns at most."""
     verdict = report.results.verdict
-    text = _NO_VERDICT if verdict is None else verdict_text(verdict, report.estimates, colour=colour)
+    text = _NO_VERDICT if verdict is None else verdict_text(verdict, report.estimates)
     notes = [_EXACT] if report.is_exact else []
     warnings = len(report.results.warnings) + len(report.results.corpus.warnings if report.results.corpus else ())
     if warnings:
@@ -105,13 +84,13 @@ def report_text(report: RunReport, *, colour: bool = False) -> str:
     return "\n\n".join([text, " ".join(notes)] if notes else [text])
 
 
-def verdict_text(verdict: Verdict, estimates: Estimates, *, colour: bool = False) -> str:
+def verdict_text(verdict: Verdict, estimates: Estimates) -> str:
     """Return a verdict with its rules, as `gate` prints it; `estimates` hold their figures.
 
     The verdict as a sentence, failed rules with their figures, open ones with what closes each, passed ones as a count,
     who could ask by kind of leak.
     """
-    parts = ["\n".join([verdict_line(verdict, colour=colour), *(wrap(one, indent="  ") for one in verdict.remarks)])]
+    parts = ["\n".join([verdict_line(verdict), *(wrap(one, indent="  ") for one in verdict.remarks)])]
     for block in rule_blocks(verdict, estimates):
         rules = counted(sum(len(group.lines) for group in block.groups), "rule")
         if block.groups:
@@ -122,16 +101,14 @@ def verdict_text(verdict: Verdict, estimates: Estimates, *, colour: bool = False
             )
     grid = asker_grid(verdict, estimates)
     if grid is not None:
-        parts.append("\n".join([*_paint(_grid(grid), colour=colour), _LEGEND]))
+        parts.append("\n".join([*_grid(grid), _LEGEND]))
     return "\n\n".join(parts)
 
 
-def verdict_line(verdict: Verdict, *, colour: bool = False) -> str:
+def verdict_line(verdict: Verdict) -> str:
     """Return the verdict as a sentence, wrapped."""
     word = STATUSES[verdict.status][0].upper()
-    line = wrap(f"{word} (policy {verdict.policy}): {verdict.reason}", indent="  ")
-    # After wrapping: the signs of a colour take no width.
-    return line.replace(word, paint(word, verdict.status, colour=colour), 1)
+    return wrap(f"{word} (policy {verdict.policy}): {verdict.reason}", indent="  ")
 
 
 def _lines(block: RuleBlock) -> Iterator[str]:
@@ -174,14 +151,6 @@ def _grid(grid: Grid) -> list[str]:
         first, *more = textwrap.wrap(row.title, _ASKERS_WIDTH)
         rows += [[first, *cells], *([name, *[""] * len(cells)] for name in more)]
     return [*align_rows(rows), *whole] if len(rows) > 1 else whole
-
-
-def _paint(lines: Sequence[str], *, colour: bool) -> list[str]:
-    painted = list(lines)
-    for status in STATUS_ORDER if colour else ():
-        sign = STATUSES[status][1]
-        painted = [line.replace(sign, paint(sign, status, colour=True)) for line in painted]
-    return painted
 
 
 #: Rows of changes that are printed; the page has the others.
@@ -228,25 +197,20 @@ def _changes(changes: list[Change]) -> str:
 
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
-    words = verdict_words(forgetting.verdict, forgetting.collapsed)
+    words = VERDICTS[forgetting.verdict]
     sides = {"before": forgetting.before, "after": forgetting.after}
     stood_out = "".join(f"; stood out {side}: {number}" for side, number in sides.items() if number is not None)
-    collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
-    is_moot = forgetting.collapsed and forgetting.is_trained_again
-    decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
     said = [
         f"Named: {forgetting.named}{stood_out}.",
-        f"Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
+        collapse_sentence(forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
     ]
-    if forgetting.beside:
-        said.append(f"Weighed beside the two audits: {join_words(forgetting.beside)}.")
     lines = (wrap(f"  {sentence}", indent="    ") for sentence in [*said, *forgetting.reasons])
     return "\n".join([f"Named patients: {words.sign} {words.word.upper()}", *lines])
 
 
 def certificate_text(certificate: Certificate, *, quiet: bool = False) -> str:
     """Return what `forget` prints: the verdict, and unless `quiet` the first screen of the certificate's page (PHI)."""
-    words = certificate_words(certificate)
+    words = VERDICTS[certificate.verdict]
     lines = [f"{words.sign} {words.word.upper()}"]
     if not quiet:
         lines.append(wrap(words.meaning, indent="  "))

@@ -9,11 +9,10 @@ import polars as pl
 
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.masking.detection import filter_detectors
-from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking.prompt import PromptMasker
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console import Progress
-from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates
@@ -144,7 +143,7 @@ def mask(
     site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
     model = None if name_model is None else Path(name_model)
     masker = PromptMasker(filter_detectors(*site, rules_only=rules_only, name_model=model), policy=policy)
-    (masked,) = mask_prompts([(text, question)], Processes(masker), rules_for_all)
+    masked = masker.mask((text, question))
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
 
 

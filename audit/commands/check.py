@@ -9,7 +9,7 @@ import click
 from clinaudit.audit.commands.options import PATH, TEMPLATE, options_of, policy_option, value_option, with_options
 from clinaudit.audit.runtime.console import Progress, say, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.reports.wording.numbers import counted
@@ -20,17 +20,10 @@ from clinaudit.reports.wording.numbers import counted
 @TEMPLATE
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
-@click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
 @value_option("--prompts FILE", "Leave the prompts in this file, JSONL (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(
-    corpus: Path,
-    template: Path | None,
-    policy: Path | None,
-    tier: tuple[str, ...],
-    show: str | None,
-    prompts: Path | None,
-    quiet: bool,
+    corpus: Path, template: Path | None, policy: Path | None, tier: tuple[str, ...], prompts: Path | None, quiet: bool
 ) -> int:
     """Validate CORPUS and say what an audit of it would cover; runs no model.
 
@@ -47,19 +40,10 @@ def check(
     \b
     Example:
       clinaudit check corpus/
-      clinaudit check corpus/ --template ours.toml --show p0001
       clinaudit check corpus/ --template ours.toml --prompts prompts.jsonl
       clinaudit check corpus/ --policy strict
     """
-    if show is not None and prompts is not None:
-        raise UsageError("--show and --prompts do not go together; give them one after the other")
     settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier or TIER_IDS)
-    if show is not None:
-        from clinaudit.audit.preview.patient_view import patient_view
-
-        for block in patient_view(settings, show):
-            say(block)
-        return 0
     from clinaudit.audit.preview.fit import Kind
     from clinaudit.audit.preview.survey import survey_corpus, write_prompts
     from clinaudit.audit.results.gate.policy import Guards, load_policy

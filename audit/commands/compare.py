@@ -1,17 +1,17 @@
 """`clinaudit compare` (docs/for-ml-engineers.md). Owns its options and what it prints and writes; computes nothing."""
 
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.certificate import EXIT_STATUS, Trigger
+from clinaudit.reports.schema.certificate import EXIT_STATUS
 
 #: Options that say more of a certificate.
-_OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model", "retrained")
+_OF_CERTIFICATES: Final = ("training_record", "bench", "bench_model", "retrained")
 
 
 @click.command()
@@ -33,11 +33,6 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model",
     "files, trained_on, started_from): then nothing need have leaked before, and the collapse check decides nothing.",
 )
 @value_option(
-    "--trigger",
-    "Why the patients of --forgotten must be forgotten, for the certificate (PHI); it decides nothing.",
-    click.Choice(get_args(Trigger)),
-)
-@value_option(
     "--bench RESULT",
     "What `clinaudit unlearn evaluate` (or `unlearn score`) wrote about RUN_B's model: its answers on the "
     "patients of --forgotten, and what it cost others.",
@@ -53,7 +48,7 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model",
 @click.option(
     "--exact",
     is_flag=True,
-    help="Pair the patients of both runs' evidence: exact figures (PHI), printed, and with --out written under "
+    help="Read both runs' evidence, and pair the patients: exact figures (PHI), printed, and with --out written under "
     "DIR/evidence alone.",
 )
 @value_option(
@@ -64,7 +59,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     """Compare RUN_B (after a mitigation) with RUN_A (before it).
 
     Both are finished runs with equal settings; only the model may differ. The published tables of both are
-    compared; with --exact the exact tables, and the patients whom both runs asked are paired.
+    compared; with --exact the exact tables, and for figures of text the patients whom both runs asked are paired.
 
     Exit status: 0 when compared. With --forgotten: 0 forgotten, or never trained on by the record and nothing stands
     out; 1 somebody still leaks, or RUN_B is broken (it writes nothing of use); 8 not shown (no data, too few patients

@@ -1,7 +1,7 @@
 """`clinaudit forget` (docs/forgetting.md). Owns its options and what it prints; does nothing itself."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -9,7 +9,7 @@ from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.commands.unlearn import RATE, STEP, training_plan
 from clinaudit.audit.runtime.console import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.certificate import EXIT_STATUS, Trigger
+from clinaudit.reports.schema.certificate import EXIT_STATUS
 
 if TYPE_CHECKING:
     from clinaudit.audit.deletion_requests import MadeElsewhere, TrainedHere
@@ -36,9 +36,6 @@ _LORA_RATE: Final = 2e-4
 @value_option("--before RUN", "An audit of MODEL that asked about the patients.  [default: made in DIR/before]")
 @value_option(
     "--register DIR", "The register of all requests (PHI).  [default: the folder deletion-register beside DIR]"
-)
-@value_option(
-    "--trigger", "Why the patients must be forgotten; it decides nothing (PHI).", click.Choice(get_args(Trigger))
 )
 @value_option(
     "--train", "LoRA's parameters beside the base model's, or all.", click.Choice(["lora", "all"]), default="lora"

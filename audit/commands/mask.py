@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, take_served, value_option, with_options
+from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.runtime.console import Progress, say_of_finished_work, warn
-from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
+from clinaudit.audit.runtime.settings import ReadingOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -28,7 +28,6 @@ _WITHHELD = 1
 @click.option(
     "--explain", is_flag=True, help="Also print how often each rule or model found each kind of tag, and no text."
 )
-@with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def mask(quiet: bool, explain: bool, **options: Any) -> int:
     """Mask identifiers in PROMPTS, except those that their questions need.
@@ -46,8 +45,8 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
     The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. Nothing is
     overwritten, and a run that was stopped gives nothing out: give the command again.
 
-    Exit status: 0 all masked, 1 some texts withheld, 2 usage, 3 bad input, 4 a served model gave no answer (run again:
-    answers that it gave are kept), 5 refused as unsafe, 6 storage, 130 interrupted.
+    Exit status: 0 all masked, 1 some texts withheld, 2 usage, 3 bad input, 5 refused as unsafe, 6 storage, 130
+    interrupted.
 
     \b
     Example:
@@ -55,14 +54,12 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
       clinaudit unmask answer.txt --map masked.txt.evidence/map.jsonl --out answer-read.txt
       clinaudit mask prompts.jsonl --out masked.jsonl
       clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/
-      clinaudit mask prompts.jsonl --out masked.jsonl --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.jsonl --out read.jsonl
     """
     from clinaudit.audit.pii.masking.stage import run_mask
 
-    served = take_served(options)
     given = MaskOptions.of(**options)
-    masked = run_mask(given, served, progress=Progress(quiet=quiet))
+    masked = run_mask(given, progress=Progress(quiet=quiet))
     if masked.failure is not None:
         warn(f"warning: a detector failed ({masked.failure}); please report this line")
     lines = [*_summary(masked, given), *(_explained(masked.found_by) if explain else [])]
@@ -89,9 +86,6 @@ def _summary(masked: "MaskedFile", options: MaskOptions) -> list[str]:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if options.rules_only:
         lines.append("with --rules-only, up to 3 times as many direct identifiers were left in a trial (docs/mask.md)")
-    if masked.clinical_terms:
-        terms = counted(masked.clinical_terms, "clinical term")
-        lines.append(f"{terms} stood in what was masked: lost to the answer")
     if rows.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(rows.other_keys)}")
     return lines

@@ -144,7 +144,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
 @click.option(
     "--systems",
     metavar="NAMES",
-    help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
+    help="Of rules, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
 @value_option(

@@ -4,7 +4,6 @@ Computes nothing.
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,22 +24,21 @@ if TYPE_CHECKING:
 
 def say_summary(report: "RunReport", page: Path, *, quiet: bool = False) -> None:
     """Print the summary of a run (`quiet`: its verdict alone) and the path of its report."""
-    from clinaudit.reports.terminal import report_text, verdict_line, wants_colour
+    from clinaudit.reports.terminal import report_text, verdict_line
 
-    colour, verdict = wants_colour(sys.stdout, os.environ), report.results.verdict
+    verdict = report.results.verdict
     if not quiet:
-        say(f"{report_text(report, colour=colour)}\n", color=colour)
+        say(f"{report_text(report)}\n")
     elif verdict is not None:
-        say(verdict_line(verdict, colour=colour), color=colour)
+        say(verdict_line(verdict))
     say(f"report: {page}")
 
 
 def say_rules(verdict: "Verdict", report: "RunReport") -> None:
     """Print a verdict rule by rule, with the figures of a report."""
-    from clinaudit.reports.terminal import verdict_text, wants_colour
+    from clinaudit.reports.terminal import verdict_text
 
-    colour = wants_colour(sys.stdout, os.environ)
-    say(verdict_text(verdict, report.estimates, colour=colour), color=colour)
+    say(verdict_text(verdict, report.estimates))
 
 
 @click.command()

@@ -6,7 +6,6 @@ Owns the group, its options and what is printed; builds, trains, evaluates and s
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -345,21 +344,11 @@ def score(quiet: bool, **options: Any) -> int:
       clinaudit unlearn score bench/ answers.jsonl --split cancer:10 --before original --out scores/
     """
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
-    from clinaudit.audit.unlearning.benchmark.files import corpus_place
     from clinaudit.audit.unlearning.evaluation.evaluate import ScoreRequest, evaluation_text, score_given_answers
     from clinaudit.audit.unlearning.evaluation.given_models import ANSWER_FIELDS
-    from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 
     request = ScoreRequest(**options)
-    # Not `resolve`, which fails on a link that leads to itself.
-    out = Path(realpath(request.out))
-    corpus = corpus_place(request.bench, corpus=request.corpus)
-    for given, what in ((request.bench, "the benchmark"), (corpus, "the corpus")):
-        if Path(realpath(given)) in (out, *out.parents):
-            raise UsageError(
-                f"--out {printable(request.out.name)} lies in {what}, which is not written to; name another"
-            )
     take_libraries_offline()
     header = Header(ANSWER_FIELDS)
     evaluation = score_given_answers(request, header=header, progress=Progress(quiet=quiet))

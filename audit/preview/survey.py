@@ -29,7 +29,7 @@ from clinaudit.audit.runtime.served.question import CHARS_PER_TOKEN, estimate_to
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import Split
-from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import PatientFacts, identity_reader
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS, Coverage
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
@@ -110,7 +110,15 @@ def survey_corpus(settings: AuditSettings, progress: Progress, *, minimum_unbrok
     sets, foreseen = foresee_targets(patients, labels=labels, panel=panel, settings=settings)
     targets: dict[str, list[str]] = dict(foreseen.iter_rows())
     arms = Counter(facts[patient_id].arm for patient_id in targets)
-    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
+    # Without a model: tokens are estimated, and no prompt is too long.
+    writer = PromptWriter(
+        profile,
+        panel=panel,
+        count_prompt_tokens=len,
+        encode=lambda text: range(estimate_tokens(text)),
+        max_new_tokens=settings.max_new_tokens,
+        context_length=_UNLIMITED,
+    )
     priors = write_priors(targets, facts=facts, probed=ProbedTiers(settings.probed.ids), writer=writer)
     prompts = count_prompts(priors)
     places, misfits = fit.find_misfits(facts, profile)
@@ -207,18 +215,6 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
 
 
 # Prompts -------------------------------------------------------------------------------------------------------------
-
-
-def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
-    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long."""
-    return PromptWriter(
-        profile,
-        panel=panel,
-        count_prompt_tokens=len,
-        encode=lambda text: range(estimate_tokens(text)),
-        max_new_tokens=max_new_tokens,
-        context_length=_UNLIMITED,
-    )
 
 
 def count_prompts(priors: Iterable[Prior]) -> list[PromptCount]:
@@ -331,8 +327,10 @@ def _tier_lines(prompts: Sequence[PromptCount], targets: str, minimum: float) ->
         said = [f"  {count.tier:17} {made:>13}  fit {fits}"]
         said += [f"nobody else's {own}"] if own != made else []
         said += [f"of an earlier note {earlier}"] if any(of["earlier"] for of in count.arms.values()) else []
-        said += [f"also shows: {also_shows_text(count.also_shows)}"] if count.also_shows else []
-        said += [f"{left} excluded: {reason_words(count.tier, reason)}" for reason, left in count.excluded.items()]
+        said += [f"also shows: {', '.join(sorted(count.also_shows)).replace('_', ' ')}"] if count.also_shows else []
+        lacks = f"not found: {_DISTINGUISHING[count.tier]}"
+        reasons = count.excluded.items()
+        said += [f"{left} excluded: {reason.replace('no distinguishing fact', lacks)}" for reason, left in reasons]
         # Where no rule can pass or be decided: the lowest share of either arm counts.
         arms = count.arms.values()
         if not count.arms["train"]["made"]:
@@ -347,16 +345,6 @@ def _tier_lines(prompts: Sequence[PromptCount], targets: str, minimum: float) ->
             yield f"    prompts run on into: {named}; give the template these headers, or their style"
     if any(of["fitting"] < of["made"] + of["missed"] for count in prompts for of in count.arms.values()):
         yield "  whose prompts do not fit: --prompts FILE leaves them in a file (PHI), as fits: false"
-
-
-def also_shows_text(names: Collection[str]) -> str:
-    """Return what else a note's beginning shows beside the facts of its tier."""
-    return ", ".join(sorted(names)).replace("_", " ")
-
-
-def reason_words(tier: str, reason: str) -> str:
-    """Return why no prompt was made, with the facts by name that the tier lacks."""
-    return reason.replace("no distinguishing fact", f"not found: {_DISTINGUISHING[tier]}")
 
 
 def _cohort_lines(

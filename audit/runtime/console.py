@@ -21,15 +21,15 @@ import click
 from clinaudit.errors import StorageError
 
 
-def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
+def say(text: str, *, nl: bool = True) -> None:
     """Print on stdout, while anybody reads; raises `StorageError` where it takes nothing, as a file on a full disk."""
     try:
         try:
-            click.echo(text, nl=nl, color=color)
+            click.echo(text, nl=nl)
         except UnicodeEncodeError:
             # A terminal of another encoding: signs that it lacks must not change the exit status.
             encoding = sys.stdout.encoding or "ascii"
-            click.echo(text.encode(encoding, "replace").decode(encoding), nl=nl, color=color)
+            click.echo(text.encode(encoding, "replace").decode(encoding), nl=nl)
     except OSError as error:
         _discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):

@@ -4,15 +4,12 @@ They are loaded without network. Of an encoder (sentence embeddings, entailment,
 and the weights known by digest: safetensors alone, no code of the model's author.
 """
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -28,23 +25,6 @@ from clinaudit.errors import BadInputError, IntegrityError
 
 if TYPE_CHECKING:
     from spacy.language import Language
-
-
-@cache
-def import_presidio() -> ModuleType:
-    """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed.
-
-    spaCy imports presidio by itself, and presidio imports transformers where that is installed: four seconds at each
-    start. Presidio works without it. So while presidio is imported, the import of transformers is made to fail.
-    """
-    if "transformers" in sys.modules:
-        return importlib.import_module("presidio_analyzer")
-    # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
-    sys.modules["transformers"] = None  # type: ignore[assignment]
-    try:
-        return importlib.import_module("presidio_analyzer")
-    finally:
-        del sys.modules["transformers"]
 
 
 ENGLISH: Final = "en_core_web_sm"
@@ -65,11 +45,24 @@ def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
 
     import spacy
 
-    import_presidio()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_transformers():
         # A model that was written by another release of spaCy warns of it.
         warnings.simplefilter("ignore")
         return spacy.load(installed[0], exclude=list(exclude))
+
+
+@contextmanager
+def _without_transformers() -> Iterator[None]:
+    """Let no plug-in of spaCy import transformers: presidio, where it is installed, takes four seconds for that."""
+    if "transformers" in sys.modules:
+        yield
+        return
+    # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
+    sys.modules["transformers"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["transformers"]
 
 
 def pieces_of(text: str, *, most_chars: int = _PIECE_CHARS) -> Iterator[tuple[int, str]]:

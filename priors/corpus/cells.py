@@ -6,11 +6,13 @@ comes first in `01/02/1950`, the column as a whole decides.
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, time
 from enum import Enum, auto
+from pathlib import Path
 
 from clinaudit.priors.corpus.child_readers import EXCEL_ERRORS
 from clinaudit.priors.corpus.patient import TableSplit
@@ -26,23 +28,14 @@ SHORTENED = (
     "save it again"
 )
 NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
-#: What programs write where a cell holds nothing: pandas, R, SQL Server, Oracle, PostgreSQL. A word of these alone is
-#: no name (docs/corpus-format.md, "Cells").
-NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N"})
-#: And, in an export, Python's own.
-NOTHING_WRITTEN = NOTHING | {"None"}
-#: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
-NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
-#: The same in a text, in letters of either case and without brackets and points.
-_SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {
-    *("n/a", "n.a", "nil", "#n/a n/a", "\\\\n")
-}
-#: Days that programs write for none: .NET, SQL Server, MUMPS, spreadsheets, Unix, and those without an end.
-NO_DAYS = frozenset(
-    ("0001-01-01", "1753-01-01", "1840-12-31", "1899-12-30", "1899-12-31", "1900-01-01", "1970-01-01", "9999-12-31")
-)
-#: What else may stand for a patient without a number.
-_PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+NOTHING = frozenset(_WORDS["nothing"])
+#: What is nothing in an export, and of an identifier.
+NOTHING_WRITTEN = NOTHING.union(_WORDS["nothing_written"])
+NO_IDENTIFIER = NOTHING_WRITTEN.union(_WORDS["no_identifier"])
+_SAYS_NOTHING = {word.casefold().strip("<>()") for word in NOTHING_WRITTEN}.union(_WORDS["says_nothing"])
+NO_DAYS = frozenset(_WORDS["no_days"])
+_PLACEHOLDERS = _SAYS_NOTHING.union(_WORDS["placeholders"])
 #: What UTF-8 looks like that was read as cp1252, as a console or a Mac reads it; cp1252 that was read as latin-1; codes
 #: of a font of signs; and what could not be read at all.
 _SIGN = re.compile("[ÂÃâ├┬ÔΓ√¬‚\x91-\x94\x96\ufffd\uf020-\uf0ff]")
@@ -62,20 +55,12 @@ _AROUND = "'\"`´‘’“”=,;{}()[]<>"
 _IN_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[ ,'’][0-9]{3})+")
 _NUMBER_WRITTEN = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
-_SEXES = {
-    **dict.fromkeys(("f", "female", "woman", "w", "girl", "lady"), "female"),
-    **dict.fromkeys(("m", "male", "man", "boy", "gentleman"), "male"),
-    **dict.fromkeys(("u", "unk", "unknown", "not known", "not stated", "not recorded", "n/a", "?", "-"), None),
-    **{
-        word: word
-        for word in ("other", "intersex", "nonbinary", "non-binary", "indeterminate", "undifferentiated", "transgender")
-    },
-    **dict.fromkeys(("x", "o"), "other"),
+_SEXES: dict[str, str | None] = {
+    word: {"unknown": None, "as_written": word}.get(sex, sex)
+    for sex, words in _WORDS["sexes"].items()
+    for word in words
 }
-_FLAGS = {
-    **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
-    **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
-}
+_FLAGS: dict[str, bool] = {word: flag == "true" for flag, words in _WORDS["flags"].items() for word in words}
 _SPLITS: dict[str, TableSplit] = {"train": "train", "nontrain": "nontrain", "validation": "validation"}
 _NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
 

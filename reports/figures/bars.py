@@ -130,7 +130,7 @@ def _between(kind: MarkKind, scale: Scale, low: float, high: float) -> list[Mark
     return [Mark(kind, start, round(end - start, 2))]
 
 
-def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> BarRow:
+def tier_row(tier: str, cells: Sequence[Cell]) -> BarRow:
     """Return the row of a tier: its short title, and who that could be."""
     title, who = SHORT_TIER_TITLES.get(tier, (tier, ""))
-    return BarRow(title, tuple(cells), who if with_asker else "")
+    return BarRow(title, tuple(cells), who)

@@ -1,11 +1,10 @@
-"""The charts of the report: own and others' text by who asks, and diagnoses for one asker; and that of a comparison."""
+"""The charts of the report: own and others' text by who asks, and diagnoses for one asker."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.figures.bars import SHARES, BarFigure, Cell, Series, Swatch, row_bar, row_scale, tier_row
-from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.run_results import Rule, RunReport
 from clinaudit.reports.wording.figures import counts_text, figure_words, highest, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
@@ -54,7 +53,7 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
         f"Share of an answer that is …{how_words(form)}",
         "",
         ("Who asks", *heads),
-        tuple(tier_row(tier, cells, with_asker=True) for tier, *cells in zip(tiers, *columns, strict=True)),
+        tuple(tier_row(tier, cells) for tier, *cells in zip(tiers, *columns, strict=True)),
         key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
         "was decided on the exact figure. Means over patients.",
         swatches=tuple(
@@ -142,20 +141,3 @@ def judge_errors(estimates: Estimates, diagnosis: str = "") -> str:
 
 def _rules(report: RunReport, tier: str, form: str) -> list[Rule]:
     return [rule for rule in report.rules if rule.diagnosis and (rule.tier, rule.form) == (tier, form)]
-
-
-def before_and_after_figure(comparison: Comparison) -> BarFigure:
-    """Return the chart; without rows where own text was not measured in both runs."""
-    own = comparison.changes_of("attributable_fraction", arm="train")
-    form = "text" if any(change.form == "text" for change in own) else "chat"
-    pairs = {change.tier: (change.row("a"), change.row("b")) for change in own if change.form == form}
-    scale = row_scale(row for pair in pairs.values() for row in pair)
-    rows = [
-        tier_row(
-            tier,
-            [Cell((row_bar(row, series="trained", text=row_text(row), scale=scale),)) for row in pair],
-        )
-        for tier, pair in pairs.items()
-    ]
-    title = "How much of what it writes about a patient it was trained on is that patient's own text"
-    return BarFigure("before-after", title, "", ("Someone who knows …", "A, before", "B, after"), tuple(rows))

@@ -20,8 +20,18 @@ _LEFT: Final = 30
 _BOTTOM: Final = 32
 _TOP: Final = 8
 _COLOURS: Final = ("#a53f00", "#2f639b", "#1d6b3a", "#7a3e9d", "#6d4a00", "#4f5b67")
-_SHAPES: Final = ("circle", "square", "triangle", "diamond", "cross", "plus")
-#: What the others are compared with: a star, of the colour of text.
+#: Marks about the point 0 0.
+_SHAPES: Final = {
+    "circle": "M-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0 -8.4 0",
+    "square": "M-4 -4H4V4H-4Z",
+    "triangle": "M0 -5L4.6 3.6H-4.6Z",
+    "diamond": "M0 -5.4L5.4 0L0 5.4L-5.4 0Z",
+    "cross": "M-4 -4L4 4M-4 4L4 -4",
+    "plus": "M0 -5V5M-5 0H5",
+    "star": "M0 -6L1.5 -2.1L5.7 -1.9L2.4 0.8L3.5 4.9L0 2.5L-3.5 4.9L-2.4 0.8L-5.7 -1.9L-1.5 -2.1Z",
+}
+#: What the others are compared with is a star, of the colour of text.
+_OF_METHODS: Final = tuple(_SHAPES)[:-1]
 _BEFORE: Final = "before"
 #: Of the smallest split; the largest is drawn in full.
 _FAINTEST: Final = 0.35
@@ -119,8 +129,8 @@ def _styles(evaluation: Evaluation) -> list[tuple[System, _Style]]:
         if system == evaluation.before:
             styles.append((system, _Style(_BEFORE, "star", "#1b2733")))
             continue
-        shape, colour = (place + place // len(_SHAPES)) % len(_SHAPES), place % len(_COLOURS)
-        styles.append((system, _Style(f"trace-{colour}", _SHAPES[shape], _COLOURS[colour])))
+        shape, colour = (place + place // len(_OF_METHODS)) % len(_OF_METHODS), place % len(_COLOURS)
+        styles.append((system, _Style(f"trace-{colour}", _OF_METHODS[shape], _COLOURS[colour])))
         place += 1
     return styles
 
@@ -147,32 +157,11 @@ def _trace(points: Sequence[_Place], style: _Style, *, is_dashed: bool = False) 
 
 
 def _mark(style: _Style, x: float, y: float, opacity: float, *, is_hollow: bool = False) -> str:
-    if style.shape == "circle":
-        element = f'<circle cx="{x:g}" cy="{y:g}" r="4.2"'
-    elif style.shape in ("cross", "plus"):
-        ends = ((-4, -4, 4, 4), (-4, 4, 4, -4)) if style.shape == "cross" else ((0, -5, 0, 5), (-5, 0, 5, 0))
-        path = "".join(f"M{x + a:g} {y + b:g}L{x + c:g} {y + d:g}" for a, b, c, d in ends)
-        element = f'<path d="{path}"'
-    else:
-        corners = " ".join(f"{round(x + a, 1):g},{round(y + b, 1):g}" for a, b in _CORNERS[style.shape])
-        element = f'<polygon points="{corners}"'
-    hollow = " hollow" if is_hollow else ""
-    fill = "none" if is_hollow else style.colour
+    hollow, fill = (" hollow", "none") if is_hollow else ("", style.colour)
     return (
-        f'{element} class="{style.name} mark{hollow}" fill="{fill}" stroke="{style.colour}" stroke-width="1.6"'
-        f' opacity="{opacity:g}"/>'
+        f'<path d="{_SHAPES[style.shape]}" transform="translate({x:g} {y:g})" class="{style.name} mark{hollow}"'
+        f' fill="{fill}" stroke="{style.colour}" stroke-width="1.6" opacity="{opacity:g}"/>'
     )
-
-
-_CORNERS: Final = {
-    "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
-    "triangle": ((0, -5), (4.6, 3.6), (-4.6, 3.6)),
-    "diamond": ((0, -5.4), (5.4, 0), (0, 5.4), (-5.4, 0)),
-    "star": (
-        (0, -6), (1.5, -2.1), (5.7, -1.9), (2.4, 0.8), (3.5, 4.9),
-        (0, 2.5), (-3.5, 4.9), (-2.4, 0.8), (-5.7, -1.9), (-1.5, -2.1),
-    ),
-}  # fmt: skip
 
 
 def _draw(drawn: Sequence[str], ticks: Sequence[tuple[float, str]], *, across: str, up: str, label: str) -> str:

@@ -7,7 +7,6 @@ every text from outside. The certificate and the exact comparison are PHI, and s
 import json
 from typing import Final
 
-from clinaudit.reports.figures.leak_figures import before_and_after_figure
 from clinaudit.reports.pages.html import harmless, render_html
 from clinaudit.reports.schema.certificate import EXIT_STATUS, Certificate, Forgetting
 from clinaudit.reports.schema.comparison import Comparison
@@ -41,7 +40,6 @@ def render_comparison(comparison: Comparison) -> str:
             "read": wording.FIGURES_READ[comparison.figures],
             "settings": tables.settings_table(comparison),
             "verdicts": None if comparison.rules is None else wording.verdicts_sentence(comparison.rules),
-            "chart": before_and_after_figure(comparison),
             "changed": tables.change_tables(comparison, direction=(1, -1)),
             "unmeasured": tables.change_tables(comparison, direction=(None,)),
             "unchanged": tables.change_tables(comparison, direction=(0,)),
@@ -54,10 +52,8 @@ def render_comparison(comparison: Comparison) -> str:
 def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
     """Return what the page shows of a deletion certificate without names."""
     return {
-        "verdict": wording.verdict_words(forgetting.verdict, forgetting.collapsed),
-        "collapse": wording.collapse_sentence(
-            forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
-        ),
+        "verdict": wording.VERDICTS[forgetting.verdict],
+        "collapse": wording.collapse_sentence(forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
         "forgetting_table": tables.forgetting_table(forgetting),
         "health": tables.health_table(forgetting.health),
     }
@@ -72,7 +68,7 @@ def render_certificate(certificate: Certificate) -> str:
         "certificate.html.j2",
         style=_STYLE,
         context={
-            "verdict": wording.certificate_words(certificate),
+            "verdict": wording.VERDICTS[verdict],
             "title": "Deletion request: not fulfilled" if EXIT_STATUS[verdict] else "Deletion certificate",
             "first": wording.first_screen(certificate),
             "reasons": certificate.reasons,
@@ -82,7 +78,7 @@ def render_certificate(certificate: Certificate) -> str:
             "joint": tables.joint_table(certificate.joint),
             "joint_sentence": wording.joint_sentence(certificate.joint),
             "quality": None if quality is None else wording.quality_sentence(quality),
-            "collapse": wording.collapse_sentence(verdict, certificate.collapsed, is_trained_again=is_trained_again),
+            "collapse": wording.collapse_sentence(certificate.collapsed, is_trained_again=is_trained_again),
             "is_trained_again": is_trained_again,
             "health": tables.health_table(certificate.health),
             "price": tables.price_table(_PREDICTED, certificate.price) if certificate.price else None,

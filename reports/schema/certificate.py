@@ -12,14 +12,15 @@ from clinaudit.reports.schema.record import Estimate, Record
 
 
 class AnswerCheck(Record):
-    """One question of the collapse check: whether a group's answers still read as those of the model before (A)."""
+    """One question of a collapse check: whether a group's texts still read as those of the model before (A)."""
 
-    #: `forget`, `retain` or `never_trained`.
+    #: Of answers `forget`, `retain` or `never_trained`; of an audit's generations `retained` (trained on, not named) or
+    #: `controls` (never seen).
     group: str
     question: str
     #: What the model after (B) may be at most, or must be at least, in words.
     allowed: str
-    #: Null where there is too little text for it.
+    #: Null where there is too little text for it, and in what is published.
     a: float | None
     b: float | None
     limit: float | None
@@ -31,8 +32,6 @@ class AnswerCheck(Record):
 #: Of a request as a whole. `never trained on` is by a training record: the model after never saw the named, and none of
 #: them stands out.
 ForgettingVerdict = Literal["still leaks", "broken", "not shown", "never trained on", "forgotten"]
-#: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
-Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 #: With which `clinaudit compare --forgotten` ends.
@@ -43,17 +42,6 @@ EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {
     "broken": 1,
     "not shown": 8,
 }
-
-
-class HealthCheck(AnswerCheck):
-    """Whether B still writes as A did, of generations.
-
-    `group` is `retained` (trained on, not named) or `controls` (never seen). In what is published `a` and `b` are null
-    also where too few patients stand behind them.
-    """
-
-    #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
-    unit: Literal["generations", "tokens"]
 
 
 class Forgetting(Record):
@@ -67,11 +55,9 @@ class Forgetting(Record):
     collapsed: bool | None
     #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
     is_trained_again: bool = False
-    health: list[HealthCheck]
+    health: list[AnswerCheck]
     #: Why the request does not pass, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]
-    #: What was weighed beside the two audits, as the options say: it tells of nobody.
-    beside: list[str] = Field(default_factory=list)
 
 
 class KeptFigure(Record):
@@ -207,15 +193,13 @@ class Certificate(Record):
     reasons: list[str]
     before: CertifiedModel
     after: CertifiedModel
-    #: What the site says of the request; None where it says nothing.
-    trigger: Trigger | None = None
     #: How many of the patients are of earlier requests.
     earlier: int = 0
     #: That B was trained again without the named, so that a collapse decides nothing; None without a training record.
     training_record: TrainedAgain | None = None
     collapsed: bool | None
     joint: JointDecision
-    health: list[HealthCheck]
+    health: list[AnswerCheck]
     patients: list[PatientCertificate]
     #: What it cost others; empty where the audits scored no notes. It decides nothing.
     price: list[PriceFigure] = Field(default_factory=list)

@@ -82,15 +82,13 @@ class SplitCounts(Record):
 
 
 class PanelFigures(Record):
-    """What the panel of judges said of one task (AMNESIA, Tables 8 to 10, 12 and 13)."""
+    """What the panel of judges said of one task (AMNESIA, Tables 8, 10, 12 and 13)."""
 
     #: `title`: whether a title supports its category; `question`: whether a question is valid.
     task: Literal["title", "question"]
     items: int
     #: Judge, or `Majority` -> verdict -> items.
     verdicts: dict[str, dict[str, int]]
-    #: Of titles: category -> verdict of the majority -> items.
-    by_category: dict[str, dict[str, int]] = Field(default_factory=dict)
     #: Two judges -> share of the items on which both give one verdict.
     pairs: dict[str, float]
     agreement: float | None

@@ -24,7 +24,7 @@ from clinaudit.reports.schema.record import Estimate
 from clinaudit.reports.tables.estimates import Table, numbered_tier_title
 from clinaudit.reports.wording.certificate import FOUND_AFTER, GROUP_WORDS, model_text, number_text
 from clinaudit.reports.wording.figures import figure_text, row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words
+from clinaudit.reports.wording.names import SIDE_WORDS, display_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
 from clinaudit.reports.wording.rule_rows import how_words
 
@@ -213,6 +213,4 @@ def forgetting_table(forgetting: Forgetting) -> Table:
         rows.append(("Stood out among the never seen in A", forgetting.before))
     if forgetting.after is not None:
         rows.append(("Stand out among the never seen in B", forgetting.after))
-    if forgetting.beside:
-        rows.append(("Weighed beside the two audits", join_words(forgetting.beside)))
     return Table("Named patients", ("Which", "Patients"), tuple(rows))

@@ -1,6 +1,6 @@
 """Tables of an unlearning evaluation and of the benchmark behind it, in kind those of AMNESIA.
 
-Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8 to 10, 12 and 13). A
+Leakage (Table 2), MU and AFE, the trials; who was asked, what, and who checked it (Tables 1, 5, 8, 10, 12 and 13). A
 figure that is not there is a dash, and its reason stands below the table.
 """
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from clinaudit.reports.schema.unlearning import BenchCounts, SplitCounts
 from clinaudit.reports.tables.estimates import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
-from clinaudit.reports.wording.unlearning import METRICS, NONE, TRIALS, USES, Evaluation, FigureCells, Mark, System
+from clinaudit.reports.wording.unlearning import METRICS, NONE, TRIALS, USES, Evaluation, FigureCells, System
 
 
 class Column(NamedTuple):
@@ -104,53 +104,34 @@ def trials_tables(evaluation: Evaluation, split: SplitCounts) -> list[Table]:
     return tables
 
 
-class MarkedCell(NamedTuple):
-    """One cell of a marked table."""
-
-    text: str
-    mark: Mark = ""
-
-
-class MarkedTable(NamedTuple):
-    """A table whose lowest and highest cells are marked; each row is its name and its cells."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[MarkedCell, ...]], ...]
-    note: str = ""
-
-
-def leakage_table(evaluation: Evaluation, level: str, splits: Sequence[SplitCounts]) -> MarkedTable:
-    """Return LS and DS of forgotten patients by size of the split (Table 2), the methods' lowest and highest marked."""
+def leakage_table(evaluation: Evaluation, level: str, splits: Sequence[SplitCounts]) -> Table:
+    """Return LS and DS of forgotten patients by size of the split (Table 2)."""
     cells = FigureCells()
     places = [(split.split, kind) for split in splits for kind in evaluation.kinds]
-    marks = {place: evaluation.leakage_marks(*place) for place in places}
 
     def text(system: System | None, split: str, kind: str, metric: str, group: str = "forget") -> str:
         return cells.text(evaluation.of_system(split, system, metric, group, kind, "train"), interval=False, share=True)
 
-    rows: list[tuple[str, tuple[MarkedCell, ...]]] = []
+    rows: list[tuple[str, ...]] = []
     for system in evaluation.measured(splits):
-        own = []
-        for split, kind in places:
-            model = system.models.get(split)
-            both = f"{text(system, split, kind, 'ls')} ({text(system, split, kind, 'ds')})" if model else ""
-            own.append(MarkedCell(both, marks[split, kind].get(model or "", "")))
-        rows.append((system.label, tuple(own)))
+        own = (
+            f"{text(system, split, kind, 'ls')} ({text(system, split, kind, 'ds')})" if split in system.models else ""
+            for split, kind in places
+        )
+        rows.append((system.label, *own))
     compared = {
         "LS of patients never trained on, before": ("ls", "never_trained"),
         "LS of the reference answers": ("ls_reference", "forget"),
     }
     for label, (metric, group) in compared.items():
-        beside = (MarkedCell(text(evaluation.before, split, kind, metric, group)) for split, kind in places)
-        rows.append((label, tuple(beside)))
+        rows.append((label, *(text(evaluation.before, split, kind, metric, group) for split, kind in places)))
     columns = ("Model", *(f"{split.percent}%, {kind}" for split in splits for kind in evaluation.kinds))
     note = cells.note(
         "LS (DS) of questions trained on. LS: weight of the patient’s keywords that stand in the answer; compare it"
         " with that of patients never trained on, not with 0, and with that of the reference answers, which say all and"
-        " no more. DS: answers of one token over and over. Bold: lowest LS of the methods; underlined: highest."
+        " no more. DS: answers of one token over and over."
     )
-    return MarkedTable(f"{level}: leakage of forgotten patients", columns, tuple(rows), note)
+    return Table(f"{level}: leakage of forgotten patients", columns, tuple(rows), note)
 
 
 _GROUPS: Final = {
@@ -217,7 +198,7 @@ def splits_table(splits: Sequence[SplitCounts]) -> Table:
 
 
 def panel_tables(bench: BenchCounts) -> list[Table]:
-    """Return what the judges said, and how far they agree (Tables 8 to 10, 12 and 13)."""
+    """Return what the judges said, and how far they agree (Tables 8, 10, 12 and 13)."""
     tables = []
     for figures in bench.panel:
         task = _TASKS[figures.task]
@@ -226,14 +207,10 @@ def panel_tables(bench: BenchCounts) -> list[Table]:
             for judge, own in figures.verdicts.items()
             if figures.items
         }
-        tables.append(_crossed(f"The judges’ verdicts on {figures.items:,} {task}", "Verdict", shares))
-        if figures.by_category:
-            verdicts = list(dict.fromkeys(verdict for own in figures.by_category.values() for verdict in own))
-            counts = {
-                verdict.capitalize(): {name: f"{own.get(verdict, 0):,}" for name, own in figures.by_category.items()}
-                for verdict in verdicts
-            }
-            tables.append(_crossed("The majority’s verdict by disease", "Disease", counts))
+        verdicts = dict.fromkeys(verdict for own in shares.values() for verdict in own)
+        said = ((one.capitalize(), *(own.get(one, NONE) for own in shares.values())) for one in verdicts)
+        title = f"The judges’ verdicts on {figures.items:,} {task}"
+        tables.append(Table(title, ("Verdict", *shares), tuple(said)))
         first = f"Fleiss’ κ, {_FIRST[figures.task]} against all other verdicts"
         rows = (
             *((pair, percent_text(share)) for pair, share in figures.pairs.items()),
@@ -246,10 +223,3 @@ def panel_tables(bench: BenchCounts) -> list[Table]:
         )
         tables.append(Table(f"Agreement of the judges on {task}", ("Pair", "Same verdict"), rows, note))
     return tables
-
-
-def _crossed(title: str, head: str, columns: Mapping[str, Mapping[str, str]]) -> Table:
-    """Return a table of columns of cells by the names of their rows."""
-    names = dict.fromkeys(name for cells in columns.values() for name in cells)
-    rows = ((name[:1].upper() + name[1:], *(cells.get(name, NONE) for cells in columns.values())) for name in names)
-    return Table(title, (head, *columns), tuple(rows))

@@ -32,38 +32,11 @@ class VerdictWords(NamedTuple):
     next_step: str
     #: Of a comparison.
     sentence: str
-    #: Of a broken model, where more is known: whose texts are odd.
-    meaning_in_general: str = ""
-    meaning_for_some: str = ""
 
 
 VERDICTS: Final[Mapping[schema.ForgettingVerdict, VerdictWords]] = {
     verdict: VerdictWords(**_WORDS["verdicts"][verdict]) for verdict in schema.EXIT_STATUS
 }
-
-
-def verdict_words(
-    verdict: schema.ForgettingVerdict, collapsed: bool | None, *, has_odd_answers: bool | None = None
-) -> VerdictWords:
-    """Return what is said by a verdict, of a broken model as exactly as is known.
-
-    `collapsed` is what came of the collapse check; `has_odd_answers`: whether answers failed it, None where that is not
-    told.
-    """
-    words = VERDICTS[verdict]
-    if words.meaning_in_general and collapsed:
-        return words._replace(meaning=words.meaning_in_general)
-    if words.meaning_for_some and collapsed is False and has_odd_answers is False:
-        return words._replace(meaning=words.meaning_for_some)
-    return words
-
-
-def certificate_words(certificate: schema.Certificate) -> VerdictWords:
-    """Return what is said by the verdict of a certificate by patient."""
-    has_odd_answers = certificate.bench is not None and bool(certificate.bench.collapsed)
-    return verdict_words(certificate.verdict, certificate.collapsed, has_odd_answers=has_odd_answers)
-
-
 #: What a certificate does not say: the claim, and what holds instead.
 NOT_SAID: Final = tuple((one["claim"], one["instead"]) for one in _WORDS["not_said"])
 DIGEST_SHOWN: Final = 12
@@ -76,12 +49,11 @@ FIGURES_READ: Final[Mapping[FiguresRead, str]] = _WORDS["figures"]
 
 def first_screen(certificate: schema.Certificate) -> tuple[tuple[str, str], ...]:
     """Return what a privacy officer asks first, and the answers."""
-    words = certificate_words(certificate)
-    why = "" if certificate.trigger is None else f". The site's reason: {_WORDS['triggers'][certificate.trigger]}"
+    words = VERDICTS[certificate.verdict]
     earlier = f", {certificate.earlier:,} of them by other requests" if certificate.earlier else ""
     named = counted(len(certificate.patients), "patient")
     return (
-        ("The request", f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."),
+        ("The request", f"{named} to be forgotten{earlier} by {model_text(certificate.before)}."),
         ("May the patient be told that it is done?", words.may_be_told),
         ("What was done", _done_sentence(certificate)),
         ("How sure", _sure_sentence(certificate)),
@@ -166,24 +138,21 @@ def _cost_sentence(certificate: schema.Certificate) -> str:
     return " ".join(said) or "Not measured: the audits scored no notes, and no --bench RESULT was given."
 
 
-def collapse_sentence(verdict: schema.ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool) -> str:
+def collapse_sentence(collapsed: bool | None, *, is_trained_again: bool) -> str:
     """Return what came of the collapse check, and what it decides.
 
     `is_trained_again`: by its training record the new model was not made to forget, so that the check decides nothing.
     """
-    said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
-    if is_trained_again and collapsed is not False:
+    came_of = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
+    said = f"The collapse check {came_of}"
+    if collapsed is False:
+        return f"{said}."
+    if is_trained_again:
         return (
-            f"The collapse check {said}, and decides nothing: by its training record, the new model was trained again"
-            " without the named patients, and not made to forget."
+            f"{said}, and decides nothing: by its training record, the new model was trained again without the named"
+            " patients, and not made to forget."
         )
-    if verdict == "still leaks" and not collapsed:
-        return f"The collapse check {said}. The leak decides."
-    if verdict == "still leaks":
-        return f"The collapse check {said}, and there is a leak, which decides. What broke down must be mended, too."
-    if verdict == "broken" and not collapsed:
-        return f"The collapse check of others {said}; what is written about named patients, or answers, broke down."
-    return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
+    return f"{said}: no request passes."
 
 
 def model_text(model: schema.CertifiedModel) -> str:
@@ -226,8 +195,6 @@ def number_text(value: float | None) -> str:
 
 
 _AMOUNTS: Final = {-1: "less", 1: "more"}
-#: Diagnoses that became harder to tell, and tiers, are counted where they are more; the others are always named.
-_MOST_NAMED: Final = 2
 
 
 def verdicts_sentence(rules: MovedRules) -> str:
@@ -270,35 +237,18 @@ def _text_clause(comparison: Comparison) -> str:
 
 
 def _diagnosis_clause(comparison: Comparison) -> str:
-    """Return which diagnoses became easier or harder to tell, at which tiers: those whose difference excludes 0."""
-    signs: dict[str, dict[str, int]] = {}
+    """Return which diagnoses became easier to tell at some level of access, and which of the others harder."""
+    found: dict[str, set[int]] = {}
     for change in comparison.changes_of("auroc_all"):
         if change.direction is not None:
-            known = signs.setdefault(change.diagnosis, {})
-            # The worst of a tier's forms: easier to tell, then unchanged as far as is shown.
-            known[change.tier] = max(known.get(change.tier, -1), change.direction)
-    if not signs:
+            found.setdefault(change.diagnosis, set()).add(change.direction)
+    if not found:
         return "diagnoses were not measured in both runs"
-    easier = [diagnosis for diagnosis, found in signs.items() if 1 in found.values()]
-    harder = [diagnosis for diagnosis, found in signs.items() if -1 in found.values() and diagnosis not in easier]
-    if easier:
-        named = join_words([_with_tiers(diagnosis, signs[diagnosis], 1) for diagnosis in easier])
-        also = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
-        return f"by AUROC over all patients {named} became easier to tell{f', and {also} harder' if also else ''}"
-    if harder:
-        which = f"{'all' if len(harder) == len(signs) else f'{len(harder)} of'} {len(signs)} diagnoses"
-        which = f"{which}, each at one level of access or more,"
-        if len(harder) <= _MOST_NAMED:
-            which = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
-        return (
-            f"by AUROC over all patients {which} became harder to tell, and no diagnosis is shown to have become easier"
-        )
-    return "no diagnosis is shown to have become easier or harder to tell"
-
-
-def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str:
-    """Return a diagnosis with the tiers at which it changed so: "HIV (at “Public facts”)"."""
-    tiers = [tier for tier in order_tiers(signs) if signs[tier] == direction]
-    if len(tiers) > _MOST_NAMED:
-        return f"{display_words(diagnosis)} (at {len(tiers)} of {len(signs)} levels of access)"
-    return f"{display_words(diagnosis)} (at {join_words([f'“{tier_title(tier)}”' for tier in tiers])})"
+    easier = [display_words(one) for one, directions in found.items() if 1 in directions]
+    harder = [display_words(one) for one, directions in found.items() if -1 in directions and 1 not in directions]
+    said = [
+        f"{join_words(names)} became {how} to tell" for names, how in ((easier, "easier"), (harder, "harder")) if names
+    ]
+    if not said:
+        return "no diagnosis is shown to have become easier or harder to tell"
+    return f"by AUROC over all patients, {' and '.join(said)}, at one level of access or more"

@@ -325,29 +325,18 @@ def closing(verdict: Verdict | None) -> list[tuple[int, str]]:
 def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
     """Return open rules by what closes them, the most first.
 
-    Actions that differ in a number alone, or in what is said after a colon, are one, with the smallest number and the
-    largest.
+    Actions that differ in a number alone, or in what is said after a colon, are one: that which takes most closes all.
     """
     groups: dict[str, list[Rule]] = {}
     for rule in rules:
         groups.setdefault(_NUMBER.sub("", action_of(rule)).partition(":")[0].rstrip("."), []).append(rule)
-    return sorted(((_one_action(own), own) for own in groups.values()), key=lambda item: -len(item[1]))
+    found = [(max(map(action_of, own), key=_size_of_action), own) for own in groups.values()]
+    return sorted(found, key=lambda item: -len(item[1]))
 
 
-def _one_action(rules: Sequence[Rule]) -> str:
-    """Return what closes rules, as of the one that takes most, with a range where they differ in one number.
-
-    Of several that take as much it is the one that says most.
-    """
-    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=lambda one: (_numbers(one), len(one), one))
-    numbers = [_numbers(action)[0] for action in actions if len(_numbers(action)) == 1]
-    if len(_numbers(most)) != 1 or min(numbers) == max(numbers):
-        return most
-    return _NUMBER.sub(lambda number: f"{min(numbers):,} to {number[0]}", most)
-
-
-def _numbers(action: str) -> list[int]:
-    return [int(number.replace(",", "")) for number in _NUMBER.findall(action)]
+def _size_of_action(action: str) -> tuple[list[int], int, str]:
+    """Return what actions are ordered by: their numbers, then how much they say."""
+    return [int(number.replace(",", "")) for number in _NUMBER.findall(action)], len(action), action
 
 
 def action_of(rule: Rule) -> str:

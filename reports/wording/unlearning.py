@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -19,8 +19,6 @@ from clinaudit.reports.schema.unlearning import (
 )
 from clinaudit.reports.wording.figures import figure_text
 
-#: Of several methods on one split: which has the lowest and which the highest figure.
-Mark = Literal["", "lowest", "highest"]
 METHODS: Final[Mapping[str, str]] = {"grad_diff": "GradDiff", "kl_min": "KL-Min", "rmu": "RMU", "sim_npo": "SimNPO"}
 METRICS: Final[Mapping[str, str]] = {
     "mu": "MU",
@@ -118,19 +116,6 @@ class Evaluation:
         """The kinds of questions that anything was asked of."""
         asked = set(self.figures["kind"])
         return [kind for kind in KINDS if kind in asked]
-
-    def leakage_marks(self, split: str, kind: QuestionKind) -> dict[str, Mark]:
-        """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
-        values: dict[str, float] = {}
-        for system in self.systems:
-            model = system.models.get(split)
-            figure = self.of_system(split, system, "ls", "forget", kind, "train")
-            was_to_forget = system.kind in ("unlearned", "foreign") and model != self.record.before
-            if model and was_to_forget and figure and figure.value is not None:
-                values[model] = figure.value
-        low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
-        marks: dict[float, Mark] = {} if low == high else {low: "lowest", high: "highest"}
-        return {model: marks[value] for model, value in values.items() if value in marks}
 
     def measured(self, splits: Sequence[SplitCounts]) -> Iterator[System]:
         """Yield the systems that were measured by any of some splits."""

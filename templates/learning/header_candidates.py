@@ -138,8 +138,6 @@ class ChosenHeaders:
     styles: tuple[str, ...]
     #: Header -> patients in whose note it stands in one of the styles, in the order in which they stand in notes.
     patients: Mapping[str, int]
-    #: Candidates in these styles that no profile knows and that may be something else -> patients.
-    doubtful: Mapping[str, int]
 
 
 def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, least: int) -> ChosenHeaders | None:
@@ -168,7 +166,6 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
     standing = _count(below, [style for style in styles if style in _STANDALONE])
     listed = counts if not recognized else _count(below, [style for style in styles if style in _LISTED])
     accepted: dict[str, int] = {}
-    doubtful: dict[str, int] = {}
     for header, found in counts.items():
         if found < (MINIMUM_KNOWN if header in anchors else least):
             continue
@@ -178,8 +175,6 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
         )
         if header in known or fact_of_header(header) is not None or usual:
             accepted[header] = found
-        else:
-            doubtful[header] = found
     # Where each header first stands in its notes, in characters.
     places: dict[str, list[int]] = {}
     for note in below:
@@ -190,7 +185,6 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
     return ChosenHeaders(
         styles,
         {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))},
-        doubtful,
     )
 
 

@@ -6,12 +6,14 @@ never by its place.
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from itertools import zip_longest
+from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_as_written, read_date, without_birth
@@ -24,33 +26,7 @@ from clinaudit.templates.text_file import read_toml_file
 _ORDER = ("soap", "capitals", "dictation", "mimic-discharge", "uk-gp")
 #: Facts that have headers of their own below the banner.
 _LISTED = ("marital_status", "occupation", "children")
-#: Words that tell the fact of a label that no profile has ("Patient's name", "Seen by Dr"), the first that fits.
-_TELLING = (
-    ("dob", ("birth", "dob", "born")),
-    ("visit_date", ("date", "dos", "seen on", "visited", "visit", "encounter", "appointment")),
-    ("sex", ("sex", "gender")),
-    ("age", ("age",)),
-    ("provider", ("clinician", "provider", "physician", "doctor", "consultant", "gp", "seen by", "practitioner")),
-    (
-        "practice",
-        (
-            *("location", "clinic", "practice", "surgery", "site", "facility", "hospital", "ward", "department"),
-            *("team", "branch", "office", "unit"),
-        ),
-    ),
-    ("name", ("name", "patient", "client")),
-)
-#: Likewise for headers below the banner.
-_TELLING_HEADERS = (
-    ("hpi", ("present illness", "presenting illness", "current illness", "interval history")),
-    ("chief_complaint", ("complaint", "complaints", "presenting problem", "reason for", "presents with")),
-    ("medications", ("medication", "medications", "drugs", "medicines", "prescribed")),
-)
-#: Headers that no shipped profile has, and that many sites do.
-_FURTHER = {
-    **dict.fromkeys(("a/p", "a&p", "assessment/plan", "assessment & plan"), "Assessment and Plan"),
-    **dict.fromkeys(("pe", "p/e"), "Physical Exam"),
-}
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
 class _KnownHeader(NamedTuple):
@@ -109,8 +85,9 @@ def known_words() -> _KnownWords:
             if header not in labels:
                 is_leaf = header in section.leaves
                 headers.setdefault(header, _KnownHeader(section.name, is_leaf, facts.get(header)))
-    for header, name in _FURTHER.items():
-        headers.setdefault(header, _KnownHeader(name, is_leaf=False, fact=None))
+    for section_name, further in _WORDS["further"].items():
+        for header in further:
+            headers.setdefault(header, _KnownHeader(section_name, is_leaf=False, fact=None))
     return _KnownWords(
         headers=headers,
         labels=labels,
@@ -124,18 +101,18 @@ def known_words() -> _KnownWords:
 
 def fact_of_label(label: str) -> str | None:
     """Return the fact that a label's words name, or None."""
-    return known_words().labels.get(label) or _told(label, _TELLING)
+    return known_words().labels.get(label) or _told(label, _WORDS["labels"])
 
 
 def fact_of_header(header: str) -> str | None:
     """Return the fact that stands under a header, as its words say, or None."""
     known = known_words().headers.get(header)
-    return known.fact if known is not None else _told(header, _TELLING_HEADERS)
+    return known.fact if known is not None else _told(header, _WORDS["headers"])
 
 
-def _told(name: str, facts: Iterable[tuple[str, Iterable[str]]]) -> str | None:
+def _told(name: str, facts: Mapping[str, Sequence[str]]) -> str | None:
     words = f" {' '.join(name.replace(chr(39), ' ').replace('/', ' ').split())} "
-    return next((fact for fact, telling in facts if any(f" {word} " in words for word in telling)), None)
+    return next((fact for fact, telling in facts.items() if any(f" {word} " in words for word in telling)), None)
 
 
 #: Every format that a proposal may name; those that differ in the order of day and month alone stand for each other.

@@ -73,15 +73,10 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal | None:
         for use in labels.assign_facts(notes, of_notes)
         if use.patients >= least and use.label not in chosen.patients
     ]
-    # Lines that a table says are somebody's name, or a place's, are no headers, nor are doubtful ones that are labels.
+    # Lines that a table says are somebody's name, or a place's, are no headers.
     names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
-    no_headers = names.union(use.label for use in uses)
-    doubtful = [item for item in chosen.doubtful.items() if item[0] not in no_headers]
-    chosen = replace(
-        chosen,
-        patients={header: found for header, found in chosen.patients.items() if header not in names},
-        doubtful=dict(sorted(doubtful, key=lambda item: (-item[1], item[0]))),
-    )
+    known = {header: found for header, found in chosen.patients.items() if header not in names}
+    chosen = replace(chosen, patients=known)
     # Body systems alone open no section.
     if chosen.patients.keys() <= known_words().ambiguous:
         return None
@@ -275,11 +270,6 @@ def _sections(proposal: Proposal) -> Iterator[str]:
     for header in sorted(known_words().templated.intersection(patients))[:1]:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
         yield f"[templated]\nheader = {_text(header)}"
-    if proposal.headers.doubtful:
-        yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
-        yield from (
-            f"#   {_text(word)}  {share(found, proposal.patients)}" for word, found in proposal.headers.doubtful.items()
-        )
 
 
 def _fields(proposal: Proposal) -> Iterator[str]:

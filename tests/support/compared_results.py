@@ -1,5 +1,7 @@
 """A comparison of two invented runs: B is a model that knows no more of whom it was trained on than of strangers."""
 
+from functools import cache
+
 import polars as pl
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
@@ -8,7 +10,7 @@ from clinaudit.audit.results.comparison.comparison import compare_tables, move_r
 from clinaudit.audit.statistics.estimates import difference_row
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.schema.certificate import Forgetting, HealthCheck
+from clinaudit.reports.schema.certificate import AnswerCheck, Forgetting
 from clinaudit.reports.schema.comparison import Change, Comparison, Difference
 from clinaudit.reports.wording.certificate import conclusion_sentence
 
@@ -31,6 +33,7 @@ def forgetting_table_of(table: pl.DataFrame) -> pl.DataFrame:
     return as_estimates(rows)
 
 
+@cache
 def compared(*, exact: bool = False, certified: bool = True) -> Comparison:
     """Return run A, which leaks, beside run B, which does not; the exact one has pairs at one place."""
     before = invented_estimates()
@@ -65,27 +68,16 @@ def forgetting(*, exact: bool = False) -> Forgetting:
         after="1 of 14" if exact else None,
         collapsed=False,
         health=[
-            HealthCheck(
+            AnswerCheck(
                 group="retained",
                 question="mean length in tokens",
-                unit="tokens",
                 allowed="no less than half of A",
-                a=118.25 if exact else 120.0,
-                b=117.5 if exact else 120.0,
-                limit=59.125 if exact else 59.0,
-                passed=True,
-            ),
-            HealthCheck(
-                group="retained",
-                question="generations shorter than a match",
-                unit="generations",
-                allowed="at most 0.10 above A, never above 0.50",
-                a=0.004 if exact else None,
-                b=0.008 if exact else None,
-                limit=0.104 if exact else None,
+                a=118.25 if exact else None,
+                b=117.5 if exact else None,
+                limit=59.125 if exact else None,
                 passed=True,
                 reason=None if exact else "not published",
-            ),
+            )
         ],
         reasons=["too few patients have a figure that the patient has for the joint test to weigh it"],
     )

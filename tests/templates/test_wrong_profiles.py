@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import read_rows
 from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
@@ -57,55 +58,8 @@ headers = ["hpi"]
 """
 LAYOUTS = '\n[[layouts]]\nname = "a"\nsignature = "^A"\n\n[[layouts]]\nname = "b"\n'
 
-# (what is replaced, by what, the line, the cause)
-WRONG: dict[str, tuple[str, str, str]] = {
-    "format without a directive": ('"%m/%d/%Y"', '"YYYY-MM-DD"', "no directives for year, month and day"),
-    "format that is none": ('"%m/%d/%Y"', '"%m/%d/%Q"', "is no strptime format"),
-    "both orders of a date": ('["%m/%d/%Y"]', '["%m/%d/%Y", "%d/%m/%Y"]', "03/04/2024 has two readings"),
-    "unknown name of formats": ('["%m/%d/%Y"]', '"british"', "one of the names day_first and month_first"),
-    "no formats": ('date_formats = ["%m/%d/%Y"]', "", "date_formats: missing"),
-    "empty formats": ('["%m/%d/%Y"]', "[]", "at least one format"),
-    "no name": ('name = "ours"', "", "name: a text is needed"),
-    "unknown entry": ('other_labels = ["mrn"]', 'other_label = ["mrn"]', "other_label: unknown entry"),
-    "unknown style": ('"capitals"]', '"caps"]', "unknown style; known are colon, capitals"),
-    "header in no section": ('headers = ["cc"]', 'headers = ["chief"]', "is no header of a section"),
-    "header twice": ('headers = ["hpi"]\n\n[amb', 'headers = ["hpi", "CC:"]\n\n[amb', "stands in two places: cc"),
-    "section twice": ('name = "HPI"', 'name = "Complaint"', "used twice or reserved"),
-    "section without headers": ('headers = ["cc", "reason"]', "headers = []", "at least one header"),
-    "empty header": ('"reason"]', '" "]', "is empty, or no text"),
-    "unknown fact": ("[fields.dob]", "[fields.birthday]", "fields.birthday: unknown fact; known are age"),
-    "fact left out": ('[fields.dob]\nlabels = ["dob"]', "", "fields.dob: missing; say where dob stands"),
-    "fact with no place": ('labels = ["dob"]', "labels = []", "fields.dob: missing"),
-    "fact both absent and placed": ('["age", "sex"', '["dob", "age", "sex"', "fields or patterns say where dob"),
-    "unknown absent fact": ('["age", "sex"', '["height", "age", "sex"', "not_in_notes[1]: unknown fact"),
-    "empty label": ('labels = ["dob"]', 'labels = [":"]', "fields.dob.labels[1]: is empty"),
-    "label of two facts": ('labels = ["dob"]', 'labels = ["Patient:"]', "is that of fields.name too: patient"),
-    "label that is a header": ('labels = ["dob"]', 'labels = ["Reason"]', "is a header of a section too"),
-    "label that is no list": ('labels = ["dob"]', 'labels = "dob"', "a list of texts is needed"),
-    "group that is no fact": ("?P<practice>", "?P<clinic>", "group clinic is no fact"),
-    "no named group": ("(?P<provider>Dr \\w+), (?P<practice>\\w+)", "Dr", "has no named group"),
-    "invalid regex": ("(?P<provider>Dr", "((?P<provider>Dr", "no valid regular expression"),
-    "regex that needs backtracking": ("'(?P<provider>", "'(?=Dr)(?P<provider>", "look-around is not read"),
-    "regex without end": ("Dr \\w+", "Dr" + " \\w+" * 400, "longer than 1000 characters"),
-    "place of a pattern": ("[[patterns]]", '[[patterns]]\nwhere = "top"', "is banner (the default) or note"),
-    "line 0": ("line = 1, part = 2", "line = 0", "number of a non-blank line"),
-    "part without a delimiter": (', delimiter = "|"', "", "part needs a delimiter"),
-    "part 0": ("part = 2", "part = 0", "part: is a number from 1"),
-    "parent that is no section": ('parents = ["HPI"]', 'parents = ["Exam"]', "names a section that is not there"),
-    "leaf that is a header": ('leaves = ["skin"]', 'leaves = ["CC"]', "stands in a section too: cc"),
-    "templated header": ('header = "hpi"', 'header = "history"', "is no header of a section"),
-}
-# The same of a profile with two layouts.
-WRONG_LAYOUTS: dict[str, tuple[str, str, str]] = {
-    "layout that hides those after it": ('signature = "^A"', "", "no layout after it is ever used"),
-    "layouts of one name": ('name = "b"', 'name = "a"', "that no other layout has"),
-    "reserved name": ('name = "b"', 'name = "no layout"', "'no layout' is reserved"),
-    "invalid signature": ('"^A"', '"^A("', "no valid regular expression"),
-    "required fact without a place": ('signature = "^A"', 'required = ["age"]', "nothing says where age stands"),
-    "unknown required fact": ('signature = "^A"', 'required = ["mrn"]', "unknown fact"),
-    "sections of a layout": ('name = "b"', 'name = "b"\nsections = []', "sections: unknown entry"),
-    "format of a layout": ('name = "b"', 'name = "b"\ndate_formats = ["d.m.Y"]', "no directives for year"),
-}
+CASES = read_rows("template_cases.txt")
+WRONG, WRONG_LAYOUTS = ({what: case for what, *case in CASES[name]} for name in ("wrong_profiles", "wrong_layouts"))
 
 
 def refuse(path: Path, text: str) -> str:

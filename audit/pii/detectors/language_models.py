@@ -1,9 +1,8 @@
-"""The detectors by language models: presidio's as it ships, one by spaCy's small English model, one by a site's model.
+"""The detectors by language models: one by spaCy's small English model, one by a site's model.
 
 Owns how far each model's word counts, what its labels mean, and how labelled tokens join. Nothing is fetched.
 """
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -12,63 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.patterns import Patterns
-from clinaudit.audit.pii.taxonomy import EntitySpan, resolve_overlaps
-from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, import_presidio, load_english, pieces_of
+from clinaudit.audit.pii.taxonomy import EntitySpan
+from clinaudit.audit.runtime.language import ENGLISH, TokenLabels, load_english, pieces_of
 from clinaudit.errors import BadInputError
 
 _RE: Final = Patterns(__name__)
 
 if TYPE_CHECKING:
-    from presidio_analyzer import AnalyzerEngine
     from spacy.language import Language
     from spacy.tokens import Span
-
-
-#: The score from which a result counts: presidio's own example, and above every pattern that it names weak.
-_THRESHOLD: Final = 0.4
-
-
-class PresidioDetector:
-    """Finds what presidio ships to find, for comparison; raises `BadInputError` where its model is not installed."""
-
-    name = "presidio"
-
-    def __init__(self) -> None:
-        self._engine = _load_engine()
-        # Presidio may raise where it is asked for what no recognizer of its version finds, as US_MBI and US_NPI.
-        known = set(self._engine.get_supported_entities("en"))
-        named = {entity: category for entity, category in lists.read_labels("presidio").items() if category != "none"}
-        self._categories = {entity: category for entity, category in named.items() if entity in known}
-
-    def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        found = self._engine.analyze(text, language="en", entities=list(self._categories), score_threshold=_THRESHOLD)
-        return resolve_overlaps(
-            EntitySpan(one.start, one.end, self._categories[one.entity_type], self.name) for one in found
-        )
-
-
-@cache
-def _load_engine() -> "AnalyzerEngine":
-    import_presidio()
-    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
-    from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
-    from presidio_analyzer.nlp_engine.ner_model_configuration import MODEL_TO_PRESIDIO_ENTITY_MAPPING
-    from tldextract import TLDExtract, tldextract
-
-    # By default it fetches a list, and keeps it in a cache.
-    tldextract.TLD_EXTRACTOR = TLDExtract(suffix_list_urls=(), cache_dir=None)
-    logging.getLogger("presidio-analyzer").setLevel(logging.WARNING)
-    ignored = [label for label, category in lists.read_labels("presidio").items() if category == "none"]
-    mapping = {**MODEL_TO_PRESIDIO_ENTITY_MAPPING, "FAC": "LOCATION"}
-    labels = NerModelConfiguration(labels_to_ignore=ignored, model_to_presidio_entity_mapping=mapping)
-    engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}], ner_model_configuration=labels)
-    # Loaded here: presidio would fetch a model that it loads by its name. It reads nothing of the slow parser.
-    pipeline = load_english(exclude=["parser"], otherwise="choose another system")
-    engine.nlp = {"en": pipeline}  # type: ignore[assignment]  # presidio declares None
-    registry = RecognizerRegistry()
-    registry.load_predefined_recognizers(languages=["en"], nlp_engine=engine)
-    return AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
 
 
 _IS_OF_NOTES: Final = lists.says("term|no_names")

@@ -282,7 +282,7 @@ def _is_eponym(text: str, start: int, end: int) -> bool:
         or (is_known and {follows, follows.removesuffix("s")} & read_words("named_after"))
     ):
         return True
-    if _RE.of_a_test.match(text, end):
+    if _RE.of_a_test.match(text, stop):
         return True
     if is_one:
         former = _RE.word_before.search(text, begin, start)

@@ -1,8 +1,7 @@
 """What detectors find and a filter leaves: clinical words, facilities' names, states, the course of an illness.
 
 What was found as a name may be nobody's: words of medicine and of the language, labels, drugs, what bears a name.
-Detectors see capitals; here it counts what stands beside them. After a title everything is a name. Owns as well the
-count of clinical terms that were masked nevertheless: a sample of what is lost, no total.
+Detectors see capitals; here it counts what stands beside them. After a title everything is a name.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.numbers_and_dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.people_and_places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rules import expand
-from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
@@ -59,6 +57,8 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool) -> bool:
         or (len(found) <= _FEW_WORDS and _RE.to_rule_out.search(text, max(0, start - 2 * _CHARS), start))
         or (is_one and _is_no_name_here(text, start, end, found[0]))
         or any(map(_RE.no_longer.fullmatch, found))
+        # Of a list of products, as a last name before a first one is written: "Depo-Provera, Implanon".
+        or (is_product(found[0]) and "," in text[start:end])
     ):
         return True
     # Of a few letters, what stands beside an abbreviation is one too.
@@ -118,6 +118,11 @@ def is_clinical(word: str) -> bool:
         or _RE.no_longer.fullmatch(bare) is not None
         or any(span.end - span.start == len(bare) for span in _clinical_term_finder()(bare))
     )
+
+
+def is_product(word: str) -> bool:
+    """Whether a word is on the list of terms, and nobody's name: "Allevyn"."""
+    return lists.is_allowed(word) and not (lists.is_first_name(word) or lists.is_last_name(word))
 
 
 @cache
@@ -219,18 +224,6 @@ def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
 def _larger() -> frozenset[str]:
     named = (*STATES.values(), *lists.read_words("countries"), "england", "scotland", "wales")
     return frozenset(map(str.lower, named)) - lists.read_words("larger_places_and_names")
-
-
-def count_clinical_terms(forms: Forms) -> int:
-    """Return how many clinical terms stand in what the tags of a record stand for: of the panel, and other words."""
-    count = 0
-    for form in {form for found in tagged_forms(forms).values() for form in found}:
-        terms = set(_clinical_term_finder()(form))
-        covered = {place for term in terms for place in range(term.start, term.end)}
-        others = (word[0] for word in _RE.word.finditer(form) if word.start() not in covered)
-        count += len(terms)
-        count += sum(not lists.is_known_name(word) and lists.is_clinical_term(word.strip(".")) for word in others)
-    return count
 
 
 def _tells_of_a_life(text: str, start: int, end: int) -> bool:

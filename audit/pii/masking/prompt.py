@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from clinaudit.audit.pii.detectors.numbers_and_dates import find_in_banners
 from clinaudit.audit.pii.masking.detection import FoldedText, find_values
@@ -46,7 +46,6 @@ _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 #: A text, and the question about it.
 Prompt = tuple[str, str | None]
 _BY_STRUCTURE: Final = StructuredText()
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +75,6 @@ class MaskedPrompt:
         return sum(self.kinds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPrompt:
-    """What was found in a prompt. PHI."""
-
-    text: str = field(repr=False)
-    query: str | None = field(repr=False)
-    spans: tuple[EntitySpan, ...]
-    query_spans: tuple[EntitySpan, ...]
-
-
-#: What the questions of a batch need of it, prompt by prompt.
-BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
-
-
-def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-    """Return what the questions need of their prompts by the rules alone."""
-    return [needed_spans(one.text, one.spans, one.query) for one in found]
-
-
 class PromptMasker:
     """Masks what one detector finds, and looks over what is left with it."""
 
@@ -120,40 +100,21 @@ class PromptMasker:
         with open_processes(self, count) as processes:
             yield processes
 
-    def find(self, prompt: Prompt) -> FoundPrompt | MaskedPrompt:
-        """Return what is found in a prompt; where the detector fails, the prompt withheld."""
+    def mask(self, prompt: Prompt) -> MaskedPrompt:
+        """Mask what is found, but for quasi-identifiers that the question needs; the same categories stay in it."""
         text, query = prompt
         try:
-            return FoundPrompt(text, query, self._detect(text), self._detect(query) if query is not None else ())
-        except DetectionError as error:
-            return error.withheld()
-
-    def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
-        """Return what may stay in the text if the question needs it, by start: quasi-identifiers in no direct one."""
-        direct = merge_hidden(Hidden(*span[:3]) for span in found.spans if categories()[span.category].direct)
-
-        def is_apart(span: EntitySpan) -> bool:
-            place = bisect_right(direct, span.start, key=lambda one: one.end)
-            return place == len(direct) or direct[place].start >= span.end
-
-        return [span for span in found.spans if self._may_stay(span) and is_apart(span)]
-
-    def mask(self, decided: tuple[FoundPrompt | MaskedPrompt, Collection[EntitySpan]]) -> MaskedPrompt:
-        """Mask what was found, but for quasi-identifiers that are needed; the same categories stay in the question."""
-        found, needed = decided
-        if isinstance(found, MaskedPrompt):
-            return found
-        kept = {span for span in self.keepable(found) if span in needed}
-        texts = [_Masking(found.text, found.spans, kept, self._terms)]
-        if found.query is not None:
-            # The question is short, and its own entities are what it is about: of the text's categories they stay.
-            stays = {span.category for span in kept}
-            query_kept = {span for span in found.query_spans if self._may_stay(span) and span.category in stays}
-            texts.append(_Masking(found.query, found.query_spans, query_kept, self._terms))
-        try:
+            spans = self._detect(text)
+            kept = self._kept(text, spans, query)
+            texts = [_Masking(text, spans, kept, self._terms)]
+            if query is not None:
+                # The question is short, and its own entities are what it is about: of the text's categories they stay.
+                query_spans, stays = self._detect(query), {span.category for span in kept}
+                query_kept = {span for span in query_spans if self._may_stay(span) and span.category in stays}
+                texts.append(_Masking(query, query_spans, query_kept, self._terms))
             written = self._write(texts)
         except DetectionError as error:
-            return error.withheld()
+            return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED, failure=str(error))
         if written is None:
             return MaskedPrompt(None, None, {}, withheld=RESIDUAL)
         book, tagged = written
@@ -165,6 +126,16 @@ class PromptMasker:
             book.found_by(),
             texts[0].stays(),
         )
+
+    def _kept(self, text: str, spans: Sequence[EntitySpan], query: str | None) -> set[EntitySpan]:
+        """Return what the question needs of a text: quasi-identifiers in no direct one."""
+        direct = merge_hidden(Hidden(*span[:3]) for span in spans if categories()[span.category].direct)
+
+        def is_apart(span: EntitySpan) -> bool:
+            place = bisect_right(direct, span.start, key=lambda one: one.end)
+            return place == len(direct) or direct[place].start >= span.end
+
+        return {span for span in needed_spans(text, spans, query) if self._may_stay(span) and is_apart(span)}
 
     def hidden_in(self, text: str) -> list[Hidden]:
         """Return what is masked of a text without a question, by start; all of it where it is withheld."""
@@ -302,31 +273,18 @@ class _Masking:
 
 
 def mask_prompts(
-    prompts: Sequence[Prompt],
-    processes: Processes,
-    relevance: BatchRelevance,
-    advance: Callable[[int], None] = lambda _: None,
+    prompts: Sequence[Prompt], processes: Processes, advance: Callable[[int], None] = lambda _: None
 ) -> list[MaskedPrompt]:
-    """Mask (text, question) pairs together, by processes that hold a `PromptMasker`; the result is the same by any.
+    """Mask (text, question) pairs by processes that hold a `PromptMasker`; the result is the same by any.
 
-    Where the detector fails on one, that one is withheld. Calls `advance` with the characters of each text twice: as it
-    is looked through, and over.
+    Where the detector fails on one, that one is withheld. Calls `advance` with the characters of each text.
     """
-
-    def in_turn(function: Callable[..., _Result], items: Iterable[object]) -> Iterator[_Result]:
-        for result, (text, _) in zip(processes.map(function, items), prompts, strict=True):
-            yield result
-            advance(len(text))
-
-    found = list(in_turn(PromptMasker.find, prompts))
-    needed = iter(relevance([one for one in found if isinstance(one, FoundPrompt)]))
-    decided = [(one, next(needed) if isinstance(one, FoundPrompt) else ()) for one in found]
-    return list(in_turn(PromptMasker.mask, decided))
+    masked = []
+    for one, (text, _) in zip(processes.map(PromptMasker.mask, prompts), prompts, strict=True):
+        masked.append(one)
+        advance(len(text))
+    return masked
 
 
 class DetectionError(Exception):
     """A detector failed on a text; says where, and holds nothing of the text."""
-
-    def withheld(self) -> MaskedPrompt:
-        """Return the prompt that it failed on."""
-        return MaskedPrompt(None, None, {}, withheld=DETECTOR_FAILED, failure=str(self))

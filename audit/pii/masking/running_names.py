@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors import word_lists as lists
 from clinaudit.audit.pii.detectors.rules import expand
-from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.masking.not_masked import is_clinical, is_product
 from clinaudit.audit.pii.patterns import Patterns
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
 from clinaudit.audit.pii.values.normal_form import STATES
@@ -144,7 +144,7 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
     if first in _NUMERALS and text[start + 1] != "." and not is_one and _RE.numbered.search(text, begin, start):
         # "Factor V Leiden".
         return False
-    if any(map(is_clinical, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
+    if any(map(_is_of_medicine, words)) or all(map(_is_other, words)) or _is_of_a_score(text, end, words):
         return False
     if lists.is_eponym(text, start, end) or lists.is_dosed_drug(text, start, end):
         return False
@@ -175,6 +175,14 @@ def _is_name(text: str, run: _Run, labels: Sequence[str], is_paired: bool) -> bo
         and not is_given
         and any(len(word) > 2 and not lists.is_plain_word(word) and _is_written_as_name(word) for word in words)
     )
+
+
+def _is_of_medicine(word: str) -> bool:
+    """Whether a word is clinical, a product that nobody is called by, or a manner: "Allevyn", "Fraser-competent"."""
+    how = _RE.described_by.search(word)
+    if how is not None and lists.is_plain_word(how["how"]) and not lists.is_last_name(how["how"]):
+        return True
+    return is_clinical(word) or is_product(word)
 
 
 def _is_of_a_thing(text: str, start: int, end: int) -> bool:

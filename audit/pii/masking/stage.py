@@ -5,8 +5,6 @@ Owns the files that are written, the masked prompts and the map, which appear wh
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,19 +13,15 @@ from typing import Final
 from pydantic import ValidationError
 
 from clinaudit.audit.pii.mask_options import MaskOptions
-from clinaudit.audit.pii.masking import prompt as of_prompt
 from clinaudit.audit.pii.masking.detection import filter_detectors, fold_value
-from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, FoundPrompt, MaskedPrompt, PromptMasker
+from clinaudit.audit.pii.masking.prompt import MaskedPrompt, PromptMasker, mask_prompts
 from clinaudit.audit.pii.masking.rows import Rows, RowWriter, TextRow
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms, unmask_text
-from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, categories
+from clinaudit.audit.pii.taxonomy import Detector, categories
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.console import Progress
-from clinaudit.audit.runtime.run.directory import make_private_directory, remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.directory import make_private_directory, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import Processes
-from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
-from clinaudit.audit.runtime.served.question import Inquiry
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -36,7 +30,7 @@ from clinaudit.reports.schema.record import Record
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.text_file import read_text_file
 
-#: Rows that are worked on together: a served model is asked of as many at a time.
+#: Rows that are handed to the processes together.
 _BATCH_ROWS: Final = 64
 #: Of a line of the terms to keep, in characters.
 _LONGEST_TERM: Final = 200
@@ -53,8 +47,6 @@ class MaskedFile:
     found_by: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: What was found and stays by decision: quasi-identifiers by kind, and kept terms.
     stays: Counter[str] = field(default_factory=Counter)
-    #: Clinical terms that stood in something masked.
-    clinical_terms: int = 0
     #: Prompts that are withheld, by reason.
     withheld: Counter[str] = field(default_factory=Counter)
     #: Where a detector failed first, if one did: `KeyError at rules.py:12`.
@@ -64,7 +56,6 @@ class MaskedFile:
         """Count what became of one prompt."""
         self.kinds += masked.kinds
         self.stays += masked.stays
-        self.clinical_terms += count_clinical_terms(masked.forms)
         for tag, finders in masked.found_by.items():
             self.found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
         self.withheld.update(filter(None, [masked.withheld]))
@@ -80,26 +71,17 @@ class MappedPrompt(Record):
     found_by: dict[str, dict[str, int]]
 
 
-def run_mask(options: MaskOptions, served: ServedOptions | None, *, progress: Progress) -> MaskedFile:
-    """Mask a file of prompts as the options say; `served` is asked what a question needs, None: rules decide."""
+def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
+    """Mask a file of prompts as the options say."""
     if options.template is not None and options.corpus is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
-    if served is not None:
-        require_approved(served.url, approved_hosts=served.approved_hosts)
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else _read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
     with masker.shared(rows.count, rows.chars, most=options.processes) as processes:
-        if served is None:
-            return mask_file(options, rows, masker, processes, of_prompt.rules_for_all, progress=progress)
-        answers = options.map_path.with_name(f".{options.map_path.name}.answers")
-        with _relevance_of_model(options, served, masker, answers, progress) as relevance:
-            masked = mask_file(options, rows, masker, processes, relevance, progress=progress)
-        # They are in the result.
-        remove_sqlite(answers)
-        return masked
+        return mask_file(options, rows, masker, processes, progress=progress)
 
 
 def check_prompts(options: MaskOptions) -> Rows:
@@ -164,58 +146,8 @@ def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
     return filter_detectors(*site, rules_only=options.rules_only, name_model=options.name_model)
 
 
-@contextmanager
-def _relevance_of_model(
-    options: MaskOptions, served: ServedOptions, masker: PromptMasker, answers: Path, progress: Progress
-) -> Iterator[BatchRelevance]:
-    """Yield what asks the served model about the prompts of a batch.
-
-    It sees a text whose direct identifiers are tags, and chooses among the quasi-identifiers that were found: what else
-    it names keeps nothing, nor does an answer that cannot be used.
-    """
-    # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.systems.served_model import ask_what_is_needed, asked_model
-    from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
-
-    model_and_access = open_access(served)
-    if options.map is None:
-        make_private_directory(answers.parent)
-    require_regular(answers, "the cache of answers")
-    with open_cache_file(answers) as cache:
-        name = "that is asked what a question needs"
-        asked = asked_model(*model_and_access, kind="relevance", name=name, seed=0, cache=cache)
-
-        def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-            inquiries: dict[int, Inquiry[list[str]]] = {}
-            offered = list(map(masker.keepable, found))
-            for place, (one, spans) in enumerate(zip(found, offered, strict=True)):
-                # What the model sees is what an outside model would see, were every quasi-identifier needed.
-                shown = masker.mask((one, spans))
-                if spans and shown.text is not None and shown.query is not None:
-                    choices = tuple(dict.fromkeys(one.text[span.start : span.end] for span in spans))
-                    inquiries[place] = ask_what_is_needed(
-                        shown.text, shown.query, strategy="with-choice", choices=choices
-                    )
-            given = zip(inquiries, asked.ask(list(inquiries.values())), strict=True)
-            kept = {place: answer.found or () for place, answer in given}
-            return [
-                [span for span in spans if one.text[span.start : span.end] in kept.get(place, ())]
-                for place, (one, spans) in enumerate(zip(found, offered, strict=True))
-            ]
-
-        yield needed
-        progress.say(f"relevance: {cache.usage().describe()}")
-
-
 def mask_file(
-    options: MaskOptions,
-    rows: Rows,
-    masker: PromptMasker,
-    processes: Processes,
-    relevance: BatchRelevance,
-    *,
-    progress: Progress,
+    options: MaskOptions, rows: Rows, masker: PromptMasker, processes: Processes, *, progress: Progress
 ) -> MaskedFile:
     """Mask a file of prompts by processes that hold the masker; return what became of its rows.
 
@@ -231,12 +163,12 @@ def mask_file(
         replacing(options.out) as output,
         # It comes to its place first: there is no output that its map is not there for.
         replacing(options.map_path) as tag_map,
-        progress.stage("masking", total=2 * rows.chars, unit="characters") as advance,
+        progress.stage("masking", total=rows.chars, unit="characters") as advance,
     ):
         writer = RowWriter(output, rows, columns)
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, of_prompt.mask_prompts(pairs, processes, relevance, advance), strict=True):
+            for given, masked in zip(batch, mask_prompts(pairs, processes, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
                 if not rows.is_one_text and not options.new_ids:
                     _require_silent_id(rows.file.name, row, masked, masker)

@@ -218,7 +218,7 @@ class _Building:
         # Before any work: a faulty file is reported at once.
         offer = self._question_source()
         categories = self._categorize()
-        questions, own_keywords = self._ask(offer, categories, counted)
+        questions = self._ask(offer, categories, counted)
         asked = list(dict.fromkeys(question.patient_id for question in questions))
         if named is not None:
             too_few = "too few questions can be asked of this patient; give them with --qa FILE"
@@ -254,10 +254,7 @@ class _Building:
             sample = draw_sample(bench, seed=request.seed)
             evidence = RunDirectory(request.out).evidence
             counted["panel"] = judge_bench(bench, sample, models, evidence, self.progress)
-        # Those that a file gives stand in place of those read.
-        read = [keyword for keyword in self.keywords.read(bench) if keyword.qa_id not in own_keywords]
-        given = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in own_keywords.items() for term in terms]
-        found = [*read, *given]
+        found = self.keywords.read(bench)
         counted["keywords"] = len(found)
         counted["questions_without_keyword"] = len(questions) - len({one.qa_id for one in found})
         counts = count_bench(patients, questions, splits, **counted)
@@ -265,10 +262,9 @@ class _Building:
 
     def _ask(
         self, offer: sources.Offer, categories: Mapping[str, diseases.Assigned], counted: dict[str, Any]
-    ) -> tuple[list[Question], dict[str, tuple[str, ...]]]:
-        """Return all questions, and the terms that a file gives with them, by question; count what is left out."""
+    ) -> list[Question]:
+        """Return all questions; count what is left out."""
         questions: list[Question] = []
-        keywords: dict[str, tuple[str, ...]] = {}
         dropped, refused = Counter[str](), Counter[str]()
         fit_others = told_in_training = 0
         source = self.request.questions
@@ -297,11 +293,7 @@ class _Building:
                 dropped[chosen] += 1
                 continue
             address = address_of(patient_id)
-            for candidate in chosen:
-                question = question_row(patient_id, candidate, origin=origin, address=address)
-                questions.append(question)
-                if candidate.keywords is not None:
-                    keywords[question.qa_id] = candidate.keywords
+            questions += [question_row(patient_id, one, origin=origin, address=address) for one in chosen]
             told_in_training += shared_holdouts(chosen)
             fit_others += sum(not candidate.is_unique for candidate in chosen)
         if not questions:
@@ -316,7 +308,7 @@ class _Building:
             "questions_that_fit_others": fit_others,
             "holdout_questions_told_in_training": told_in_training,
         }
-        return questions, keywords
+        return questions
 
     def _categorize(self) -> dict[str, diseases.Assigned]:
         source, found = self.request.categories, dict[str, diseases.Assigned]()

@@ -8,13 +8,13 @@ corpus must be those that it was made of. All rows are of patients (PHI): they s
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, replacing_by_library, write_atomically
 from clinaudit.errors import BadInputError, IntegrityError
@@ -270,7 +270,7 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
         raise _damaged(directory) from None
     if _digest(tables) != document["digest"]:
         raise _damaged(directory)
-    texts = read_corpus(corpus_place(directory, corpus=corpus))
+    texts = read_corpus(corpus or Path(document["corpus"]["path"]))
     if texts.digest != document["corpus"]["digest"]:
         raise BadInputError(
             f"the corpus is not the one that the benchmark {directory.name} was made from; give that one, or build "
@@ -299,37 +299,33 @@ def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
-    """Return where `read_bench` will read the corpus of a benchmark."""
-    return Path(_read_document(directory)["corpus"]["path"]) if corpus is None else corpus
-
-
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write a frame as Parquet, mode 0600: equal rows give equal bytes."""
     with replacing_by_library(path) as temporary:
         frame.rechunk().write_parquet(temporary, statistics=False)
 
 
-def checked_rows(
-    file: DataFile, checks: Mapping[str, Callable[[Any], str | None]], *, header: Header, problems: Problems
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (row, values by field) of a file made elsewhere; a row with a fault is in `problems` instead.
+def _require_unicode(text: str) -> str:
+    if not is_encodable(text):
+        raise ValueError(NOT_UNICODE)
+    return text
 
-    `checks` say what is wrong with a field's value, or None.
-    """
+
+#: A text of a file made elsewhere.
+GivenText = Annotated[str, AfterValidator(_require_unicode)]
+Row = TypeVar("Row", bound=BaseModel)
+
+
+def checked_rows(file: DataFile, kind: type[Row], *, header: Header, problems: Problems) -> Iterator[tuple[int, Row]]:
+    """Yield each row of a file made elsewhere as a record of its `kind`; a faulty one is in `problems` instead."""
     for row, record in iter_records(file, header=header, problems=problems):
-        faults = {field: what for field, check in checks.items() if (what := check(record.get(field)))}
-        for field, what in faults.items():
-            problems.add(file.name, what, row=row, column=field)
-        if not faults:
-            yield row, dict(record)
-
-
-def fault_of_text(value: Any) -> str | None:
-    """Return what is wrong with a text of such a file, which may be blank."""
-    if not isinstance(value, str):
-        return "is missing or not text"
-    return None if is_encodable(value) else NOT_UNICODE
+        try:
+            yield row, kind.model_validate(record)
+        except ValidationError as error:
+            for fault in error.errors():
+                # The rule that is broken, and never the value.
+                what = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+                problems.add(file.name, what, row=row, column=str(fault["loc"][0]))
 
 
 def _read_document(directory: Path) -> Any:

@@ -208,12 +208,7 @@ def judge_bench(
                 rows.append((item_id, task, judge, verdict, reason))
                 verdicts[task].setdefault(item_id, []).append(verdict)
     write_frame(evidence / "panel.parquet", pl.DataFrame(rows, schema=PANEL_SCHEMA, orient="row"))
-    by_category: dict[str, Counter[str]] = {}
-    for item, own in verdicts["title"].items():
-        by_category.setdefault(name_of(sample.titles[item].category), Counter()).update([majority("title", own)])
-    sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
-    titles, questions = (measure_panel(task, verdicts[task], list(judges)) for task in PANEL_TASKS)
-    return [titles.model_copy(update={"by_category": sorted_counts}), questions]
+    return [measure_panel(task, verdicts[task], list(judges)) for task in PANEL_TASKS]
 
 
 def majority(task: PanelTask, verdicts: Sequence[str]) -> str:

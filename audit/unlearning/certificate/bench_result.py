@@ -29,7 +29,6 @@ from clinaudit.templates.text_file import read_text_file
 
 _ROLE: Final = "the result of --bench"
 _AGAIN: Final = "run `clinaudit unlearn evaluate` (or `unlearn score`) again"
-_NAME_IT: Final = "name it with --bench-model"
 NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
 #: Of AFE (AMNESIA, equation 3): exact memorization is seen by nobody who is given answers alone.
@@ -57,9 +56,8 @@ class BenchResult:
 def read_bench_result(path: Path, *, model: str | None, digest: str | None, corpus_digest: str | None) -> BenchResult:
     """Return what a result says of the model after.
 
-    `model` names it; None: the one of the `digest`, or, of answers made elsewhere, the only one. Raises `UsageError`
-    where no model is meant or the one that is named is not there, `BadInputError` for another corpus than that audited,
-    and `IntegrityError` for files that are damaged.
+    `model` names it; None: the one of the `digest`. Raises `UsageError` where there is no such model, `BadInputError`
+    for another corpus than that audited, and `IntegrityError` for files that are damaged.
     """
     name = printable(path.name)
     if not (path / RECORD_FILE).is_file():
@@ -97,18 +95,15 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
 
 
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
-    if model is None and all(one.digest is None for one in record.models):
-        if len(record.models) != 1:
-            raise UsageError(f"{_ROLE} has {len(record.models)} models; which of them is the one of RUN_B? {_NAME_IT}")
-        return record.models[0]
-    found = next((one for one in record.models if (one.digest == digest if model is None else one.name == model)), None)
-    if found is None and model is not None:
+    for one in record.models:
+        if one.name == model or (model is None and digest is not None and one.digest == digest):
+            return one
+    if model is not None:
         raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
-    if found is None:
-        raise UsageError(
-            f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served, {_NAME_IT}"
-        )
-    return found
+    raise UsageError(
+        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or its answers "
+        "were made elsewhere, name it with --bench-model"
+    )
 
 
 def _damaged(what: str) -> IntegrityError:

@@ -6,8 +6,8 @@ of whom a forgotten patient is one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter, itemgetter
-from typing import Final, Literal, NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     mean_length,
     mean_of,
 )
-from clinaudit.reports.schema.certificate import HealthCheck
+from clinaudit.reports.schema.certificate import AnswerCheck
 
 _SHORT: Final = "generations shorter than a match"
 _LENGTH: Final = "mean length in tokens"
@@ -41,9 +41,7 @@ _Runs = Sequence[Sequence[int]]
 class CheckedTexts(NamedTuple):
     """What the texts of both runs show of a collapse."""
 
-    health: list[HealthCheck]
-    #: Patients that each group of `health` rests on.
-    sizes: dict[str, int]
+    health: list[AnswerCheck]
     #: The texts of the model after on the named, beside those on patients never seen.
     named: JointTest
     #: The named of whom the model before wrote, and the model after writes no text as long as a match.
@@ -64,16 +62,12 @@ def check_texts(
     """
     before, after = (grouped(run, attrgetter("patient_id")) for run in runs)
     pairs = {one: np.unique(_pairs_of(item.token_ids for item in written)) for one, written in before.items()}
-    sizes: dict[str, int] = {}
-    health: list[HealthCheck] = []
+    health: list[AnswerCheck] = []
     for name, members in groups.items():
         patients = sorted(before.keys() & after.keys() & set(members))
         known = np.concatenate([_NO_PAIRS, *(pairs[one] for one in pairs.keys() - patients)])
         sides = [[text for one in patients for text in run[one]] for run in (before, after)]
         health += _check_group(name, sides, known, ngram=ngram)
-        # The three questions of a level of access rest on those who were asked at it.
-        tiers = grouped({(item.tier, item.patient_id) for item in sides[1]}, itemgetter(0))
-        sizes[name] = min(map(len, tiers.values()), default=0)
     # What A wrote, and of how many patients.
     every, holders = np.unique(np.concatenate([_NO_PAIRS, *pairs.values()]), return_counts=True)
 
@@ -102,7 +96,7 @@ def check_texts(
 
     asked = [one for one in named if one in before and one in after]
     silenced = [one for one in asked if is_silent(after[one]) and not is_silent(before[one])]
-    return CheckedTexts(health, sizes, run_joint_test(Pool(figures, never_seen, {}), named), silenced)
+    return CheckedTexts(health, run_joint_test(Pool(figures, never_seen, {}), named), silenced)
 
 
 _NO_PAIRS: Final[_Pairs] = np.zeros(0, dtype=np.int64)
@@ -121,7 +115,7 @@ def _known_share(runs: _Runs, known: _Pairs) -> float | None:
 
 def _check_group(
     name: str, sides: Sequence[Sequence[WrittenText]], known: _Pairs, *, ngram: int
-) -> Iterator[HealthCheck]:
+) -> Iterator[AnswerCheck]:
     """Yield the answers for a group's texts before and after; `known` are the pairs that A wrote of other patients."""
     before, after = (
         {tier: [item.token_ids for item in asked] for tier, asked in grouped(own, attrgetter("tier")).items()}
@@ -136,18 +130,14 @@ def _check_group(
     def shares(is_so: Callable[[WrittenText], bool]) -> tuple[float | None, float | None]:
         return mean_of(map(is_so, sides[0])), mean_of(map(is_so, sides[1]))
 
-    of_tokens = {
-        _LENGTH: least_kept(mean_length),
-        _DISTINCT: least_kept(lambda own: distinct_share(own, run=ngram)),
-        _PAIRS: least_kept(lambda own: _known_share(own, known)),
-    }
     # Question: A's measure and B's, and the limit.
     asked = {
         _SHORT: (shares(lambda item: len(item.token_ids) < ngram), FEW_SHORT),
-        **{question: (measured, HALF) for question, measured in of_tokens.items()},
+        _LENGTH: (least_kept(mean_length), HALF),
+        _DISTINCT: (least_kept(lambda own: distinct_share(own, run=ngram)), HALF),
+        _PAIRS: (least_kept(lambda own: _known_share(own, known)), HALF),
         _LOOPS: (shares(lambda item: item.finish_reason == "repetition"), FEW_LOOPS),
     }
     for question, ((a, b), limit) in asked.items():
-        unit: Literal["tokens", "generations"] = "tokens" if question in of_tokens else "generations"
         held = limit.hold(a if sides[1] else None, b, nothing_before="there are no generations of them in both runs")
-        yield HealthCheck(group=name, question=question, unit=unit, a=a, b=b, **held)
+        yield AnswerCheck(group=name, question=question, a=a, b=b, **held)

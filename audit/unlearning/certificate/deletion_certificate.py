@@ -85,15 +85,9 @@ def decide(
     return "never trained on" if is_by_record else "forgotten"
 
 
-#: What is weighed beside the two audits, in words.
-ANSWERS: Final = "answers to a benchmark's questions"
-TRAINED_AGAIN: Final = "the training record of the model after"
-
-
 def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
     """Return the certificate without names, with its exact counts (PHI)."""
     patients = certificate.patients
-    beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
     sides = ([one.stood_out_before for one in patients], [one.stands_out_after for one in patients])
     # None where the test could find nobody.
     before, after = (
@@ -108,14 +102,14 @@ def exact_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
         is_trained_again=certificate.training_record is not None,
         health=certificate.health,
         reasons=sorted({*certificate.reasons, *(reason for patient in patients for reason in patient.reasons)}),
-        beside=[words for words, given in beside.items() if given is not None],
     )
 
 
-def published_forgetting(certificate: schema.Certificate, group_sizes: Mapping[str, int]) -> schema.Forgetting:
-    """Return what may be published; `group_sizes` are the patients that each health check rests on.
+def published_forgetting(certificate: schema.Certificate) -> schema.Forgetting:
+    """Return what may be published.
 
-    Of 1 to 10 named patients that is the verdict, and what is true of the runs: who asked for them may know how many
+    Of the collapse check that is whether each question passed: a share of generations would count patients. Of 1 to 10
+    named patients that is the verdict, and what is true of the runs: who asked for them may know how many
     they are, and a known total gives a small cell away. Of more, a count is published where neither it nor the rest is
     1 to 10.
     """
@@ -129,31 +123,22 @@ def published_forgetting(certificate: schema.Certificate, group_sizes: Mapping[s
             # ">1 of 12" would be 11 of them, since 10 and fewer are "<11".
             "before": None if is_few or is_hidden(before, named) else exact.before,
             "after": None if is_few or is_hidden(after, named) else exact.after,
-            "health": [_publish_check(check, group_sizes.get(check.group, 0)) for check in exact.health],
+            "health": [
+                check.model_copy(
+                    update={"a": None, "b": None, "limit": None, "reason": check.reason or schema.NOT_PUBLISHED}
+                )
+                for check in exact.health
+            ],
             # A reason is shown where somebody has it, or of how many are named: of few that is a count.
             "reasons": [reason for reason in exact.reasons if reason in OF_THE_RUNS or not is_few],
         }
     )
 
 
-def _publish_check(check: schema.HealthCheck, patients: int) -> schema.HealthCheck:
-    """Give measures of text to two digits where more than ten stand behind them; a share is a count: it is withheld."""
-    if check.unit == "tokens" and patients and not is_hidden(patients):
-        values = {name: getattr(check, name) for name in ("a", "b", "limit")}
-        return check.model_copy(
-            update={name: None if of is None else float(f"{of:.2g}") for name, of in values.items()}
-        )
-    withheld = check.a is not None or check.b is not None
-    reason = check.reason or (schema.NOT_PUBLISHED if withheld else None)
-    return check.model_copy(update={"a": None, "b": None, "limit": None, "reason": reason})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """What a site gives beside two runs; every part may be missing."""
 
-    #: What the site says of the request; it decides nothing.
-    trigger: schema.Trigger | None = None
     #: File that says whom the model after was trained on: not the named patients.
     training_record: Path | None = None
     #: A result of `unlearn evaluate` or `unlearn score`, and which of its models is that after.
@@ -196,7 +181,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         bench = answers.read_bench_result(given.bench, model=given.bench_model, **digests)
     found = {patient: Found() for patient in named}
     price: list[schema.PriceFigure] = []
-    kept, texts = _Kept(Pool({}, (), {}), Pool({}, (), {}), ()), CheckedTexts([], {}, JointTest(0, {}, {}), ())
+    kept, texts = _Kept(Pool({}, (), {}), Pool({}, (), {}), ()), CheckedTexts([], JointTest(0, {}, {}), ())
     if pair.has_evidence:
         evidence = [audits.RunEvidence(run.run, frozenset(named)) for run in (pair.a, pair.b)]
         kept, texts, price = _read_audits(record, pair, evidence, found)
@@ -233,7 +218,6 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         reasons=reasons,
         before=models[0],
         after=models[1],
-        trigger=given.trigger,
         earlier=given.earlier,
         training_record=None if record is None else schema.TrainedAgain(started_from=record.started_from),
         collapsed=has_collapsed(texts.health),
@@ -258,7 +242,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         bench=None if bench is None else answers.describe_bench(bench, found.keys()),
         forget_quality=quality,
     )
-    return Certified(certificate, exact_forgetting(certificate), published_forgetting(certificate, texts.sizes))
+    return Certified(certificate, exact_forgetting(certificate), published_forgetting(certificate))
 
 
 def _read_audits(

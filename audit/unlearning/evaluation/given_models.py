@@ -4,14 +4,16 @@ A directory that `unlearn finetune` or `run` wrote says what it is in its `unlea
 it. A problem of a file of answers is named by line and field, never by what stands there. Loads no weights.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, Question, Split, checked_rows, fault_of_text
+from clinaudit.audit.unlearning.benchmark.files import Answer, Bench, GivenText, Question, Split, checked_rows
 from clinaudit.audit.unlearning.methods.model_folder import read_record
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
@@ -147,22 +149,27 @@ def _read_model(
 
 
 _ROLE: Final = "the answers"
-#: What a tokenizer can number: ids are 32 bits wide.
-_LARGEST_ID: Final = 2**31 - 1
 
 
-def _fault_of_ids(value: Any) -> str | None:
-    is_list = isinstance(value, list) and all(type(item) is int and 0 <= item <= _LARGEST_ID for item in value)
-    return None if value is None or is_list else f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
+def _require_name(name: str) -> str:
+    if not is_name(name):
+        raise ValueError(BAD_NAME)
+    return name
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any], str | None]]] = {
-    "model": lambda value: fault_of_text(value) or (None if is_name(value) else BAD_NAME),
-    "qa_id": fault_of_text,
-    "text": fault_of_text,
-    "token_ids": _fault_of_ids,
-}
-ANSWER_FIELDS: Final = tuple(_CHECKS)
+class _GivenAnswer(BaseModel):
+    """One line of the file."""
+
+    model_config = ConfigDict(strict=True)
+
+    model: Annotated[GivenText, AfterValidator(_require_name)]
+    qa_id: GivenText
+    text: GivenText
+    #: A tokenizer's numbers are 32 bits wide.
+    token_ids: list[Annotated[int, Field(ge=0, lt=2**31)]] | None = None
+
+
+ANSWER_FIELDS: Final = tuple(_GivenAnswer.model_fields)
 
 
 def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -> dict[str, list[Answer]]:
@@ -177,17 +184,17 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
     known = {question.qa_id for question in questions}
     by_model: dict[str, dict[str, Answer]] = {}
     first_lines: dict[tuple[str, str], int] = {}
-    for line, record in checked_rows(file, _CHECKS, header=header, problems=problems):
-        model, qa_id, ids = record["model"], record["qa_id"], record.get("token_ids")
-        first = first_lines.setdefault((model, qa_id), line)
-        if qa_id not in known:
+    for line, given in checked_rows(file, _GivenAnswer, header=header, problems=problems):
+        first = first_lines.setdefault((given.model, given.qa_id), line)
+        if given.qa_id not in known:
             problems.add(file.name, "is no question of this benchmark", row=line, column="qa_id")
         elif first != line:
             what = f"answers the same question of the same model as row {first}; keep one of them"
             problems.add(file.name, what, row=line)
         else:
-            answer = Answer(model, qa_id, record["text"], None if ids is None else tuple(ids))
-            by_model.setdefault(model, {})[qa_id] = answer
+            token_ids = None if given.token_ids is None else tuple(given.token_ids)
+            answer = Answer(given.model, given.qa_id, given.text, token_ids)
+            by_model.setdefault(given.model, {})[given.qa_id] = answer
     # A line that could not be read may hold what seems to be missing.
     is_read = not len(problems)
     if is_read and not by_model:

@@ -41,13 +41,10 @@ def require_memory(files: ModelFiles, *, has_trials: bool) -> None:
     short = float32_shortage(files, copies=copies, rows=ANSWERED_AT_ONCE, context_length=length)
     if short is None:
         return
-    advice = "use a machine with more memory"
-    if has_trials and not float32_shortage(files, copies=1, rows=ANSWERED_AT_ONCE, context_length=length):
-        advice = f"leave the trials out with --no-robustness, or {advice}"
-    how = f" (relearning holds its weights {_HELD_IN_TRAINING} times)" if has_trials else ""
+    how = f", {_HELD_IN_TRAINING} times its weights without --no-robustness" if has_trials else ""
     raise BadInputError(
         f"the model in {files.directory} does not fit into {short.free.what}: evaluated as float32 it needs about "
-        f"{short.needed / GIB:.1f} GiB{how}, and {short.free.size / GIB:.1f} GiB are free; {advice}"
+        f"{short.needed / GIB:.1f} GiB{how}, and {short.free.size / GIB:.1f} GiB are free; take one with more memory"
     )
 
 

@@ -8,7 +8,7 @@ in. The memory that a training needs is said before it begins, and one that does
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -352,40 +352,28 @@ def forecast_training(
 def require_training_memory(
     files: ModelFiles, plan: TrainingPlan, objective: Objective, batches: Sequence[MicroBatch], progress: Progress
 ) -> None:
-    """Say what the training needs and what is free; raises `BadInputError`, with what would fit, for too much."""
+    """Say what the training needs and what is free; raises `BadInputError`, with what needs less, for too much."""
     from transformers import AutoConfig
 
     device, tokens = Device.find(), Tokens.of(batches)
     config: Any = AutoConfig.from_pretrained(str(files.directory), trust_remote_code=False, local_files_only=True)
     kind = "bfloat16, what is trained in float32" if device.is_half else "float32"
     forecast = forecast_training(config, plan, objective, tokens, device)
-    # Options that need less, the ones that change least first.
-    single, lora = Tokens(*(size // plan.micro_batch for size in tokens)), replace(plan, scope="lora")
-    smaller = {"--batch 1": (plan, single)}
-    if plan.scope == "all":
-        smaller |= {"--train lora": (lora, tokens), "--train lora --batch 1": (lora, single)}
 
-    def require(
-        free: FreeMemory | None, needed: int, text: str, options: Mapping[str, tuple[TrainingPlan, Tokens]]
-    ) -> None:
+    def require(free: FreeMemory | None, needed: int, text: str, advice: str) -> None:
         if free is None:
             return
-        if needed <= free.size:
-            progress.say(f"{free.what}: {text}, in {kind}; {free.size / GIB:.1f} GiB are free")
-            return
-        advice = "use a machine with more memory, or with more or larger GPUs"
-        for option, (other, fewer) in options.items():
-            if forecast_training(config, other, objective, fewer, device).needed <= free.size:
-                advice = f"{option} would fit"
-                break
-        raise BadInputError(
-            f"the model in {files.directory} does not fit into {free.what}: its training needs {text}, in {kind}, and "
-            f"{free.size / GIB:.1f} GiB are free; {advice}"
-        )
+        if needed > free.size:
+            raise BadInputError(
+                f"the model in {files.directory} does not fit into {free.what}: its training needs {text}, in {kind}, "
+                f"and {free.size / GIB:.1f} GiB are free; {advice}use a machine with more memory or more GPUs"
+            )
+        progress.say(f"{free.what}: {text}, in {kind}; {free.size / GIB:.1f} GiB are free")
 
     place = free_memory(EngineOptions(tensor_parallel=device.gpus)) if device.gpus else free_main_memory()
-    require(place, forecast.needed, forecast.text(), smaller)
+    lora = "--train lora, " if plan.scope == "all" else ""
+    require(place, forecast.needed, forecast.text(), f"try {lora}--batch 1, or ")
     if device.gpus:
         # The weights are read in main memory first, and no option makes them smaller.
         loaded = int(max(weight_bytes(files, as_float32=False), forecast.parts["weights"]) * _MARGIN)
-        require(free_main_memory(), loaded, f"about {loaded / GIB:.1f} GiB to read the weights", {})
+        require(free_main_memory(), loaded, f"about {loaded / GIB:.1f} GiB to read the weights", "")

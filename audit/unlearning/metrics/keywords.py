@@ -78,7 +78,7 @@ class EnglishParser:
     def __init__(self, lexicon: frozenset[Words]) -> None:
         """Raises `BadInputError` where the model is not installed."""
         self._pipeline = load_english(
-            exclude=("ner", "lemmatizer", "senter"), otherwise="give questions with their keywords (--qa FILE)"
+            exclude=("ner", "lemmatizer", "senter"), otherwise="build the benchmark elsewhere"
         )
         #: Which parser, for the record of a benchmark.
         self.name = f"{ENGLISH} {self._pipeline.meta['version']}, seed terms"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
+from support.cases import read_rows
 from support.corpus_tables import write_tables
 from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
@@ -64,45 +65,16 @@ def test_what_is_right_has_no_problem_and_passes(tmp_path):
     assert find_fit_caveats(found.facts.values(), found.profile) == []
 
 
-DATES = """fields.dob = { labels = ["DOB"] }
-fields.sex.labels = ["Sex"]
-fields.visit_date.labels = ["Visit date"]"""
-MONTHS, DAYS = 'date_formats = "month_first"', 'date_formats = "day_first"'
-EXCHANGED = (Kind.DATE_ORDER_OTHER, "shorthand", "dob", 12, 24)
-#: What is replaced in the profile, by what; the finding that names it (kind, layout, subject, found, of), and words of
-#: `check`, wrapped lines joined.
-PROFILES: dict[str, tuple[str, str, tuple[Kind, str, str, int, int], str]] = {
-    "label that never occurs": ('labels = ["DOB"]', 'labels = ["Born"]', (Kind.FACT_MISSING, "banner", "dob", 0, 24),
-     "banner: dob is found in 0 of 24 notes (looked for by label born)"),
-    "header that never occurs": ('"history"', '"story"', (Kind.FACT_MISSING, "one a line", "hpi", 0, 24),
-     "one a line: hpi is found in 0 of 24 notes (looked for by header hpi, header story, header hpc)"),
-    "header style": ('["markdown"]', '["capitals"]', (Kind.NO_HEADER, "one a line", "some header", 0, 24),
-     "one a line: 0 of 24 notes have a header"),
-    "American order for British dates": (DAYS, "", EXCHANGED,
-     "12 of 24 dates (dob) can be read only with day and month exchanged"),
-    "American order without a table": (DAYS, "", EXCHANGED, "with day and month exchanged"),
-    "British order for American dates": (MONTHS, DAYS, (Kind.VALUE_UNREAD, "banner", "dob", 12, 24),
-     "dob is a date in any of date_formats in 12 of the 24 notes"),
-    "layout that never fits": ("ELM VALLEY", "OAK VALLEY", (Kind.LAYOUT_UNUSED, "banner", "banner", 0, 72),
-     "layout banner: no patient's latest note fits it"),
-    "notes that fit no layout": ("(?P<provider>Dr ", "(?P<provider>Doctor ",
-     (Kind.NO_LAYOUT, "no layout", "layouts", 48, 72), "24 of 72 patients"),
-    "position of the name": ('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }",
-     (Kind.VALUE_REPEATED, "banner", "name", 0, 24), "24 of 24 patients have one and the same name"),
-    "position of another line": ("{ line = -1 }", "{ line = 2 }",
-     (Kind.VALUE_UNREAD, "one a line", "practice", 0, 24), "practice is a name in 0 of the 24 notes"),
-    "dates exchanged": (DATES, DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date"),
-     (Kind.BIRTH_AFTER_VISIT, "banner", "dob", 0, 24), "24 of 24 dates of birth are after the visit date"),
-    "name that takes more of its line": (r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(",
-     (Kind.VALUE_UNREAD, "shorthand", "name", 0, 24), "name is a name in 0 of the 24 notes"),
-}  # fmt: skip
+#: What is replaced in the profile, by what; the finding that names it, and words of `check`, wrapped lines joined.
+PROFILES = {what: case for what, *case in read_rows("template_cases.txt")["misfitting_profiles"]}
 #: Without a patients table, whose values would stand in the prompts in the place of the notes'.
 WITHOUT_TABLE = ("American order without a table", "position of the name", "dates exchanged")
 
 
 @pytest.mark.parametrize("what", PROFILES)
 def test_a_wrong_profile_is_named_and_never_passes(tmp_path, what):
-    old, new, (kind, layout, subject, *counts), said = PROFILES[what]
+    old, new, (name, layout, subject, *counts), said = PROFILES[what]
+    kind = Kind[name]
     assert old in PROFILE
     table = None if what in WITHOUT_TABLE else true_table()
     found, text = survey(tmp_path, profile=PROFILE.replace(old, new), table=table)

@@ -1,4 +1,4 @@
-"""What `check` counts, shows and writes of a small corpus, and that no note steers a terminal."""
+"""What `check` counts, says and writes of a small corpus."""
 
 import json
 import os
@@ -85,41 +85,14 @@ def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path)
 
 
 PATIENTS = "patient_id,split,name,dob,sex\np1,train,Ada Lund,1960-02-03,female\np2,nontrain,Ian Roth,1970-01-01,male\n"
-STEERING = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] [link=http://x]y[/link] \u202ereversed"
 
 
 @pytest.fixture
 def corpus(tmp_path):
-    second = "patient: Ian Roth\ncc: cough\nhpi: he coughs. " + STEERING + "\nplan: rest\n"
+    second = "patient: Ian Roth\ncc: cough\nhpi: he coughs.\nplan: rest\n"
     notes = [{"patient_id": "p1", "note_id": "1", "text": NOTE}, {"patient_id": "p2", "note_id": "2", "text": second}]
     diagnoses = "patient_id,diagnosis,present\np1,hiv,false\n"
     return write_tables(tmp_path / "corpus", notes=notes, patients=PATIENTS, diagnoses=diagnoses)
-
-
-def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(corpus, capsys):
-    assert run(["check", str(corpus), "--show", "p1"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.count("PHI") == 2
-    for tier in TIERS:
-        assert f"── {tier.id}, text: " in shown
-    # The opening is the note's own, the line that no fact owns included; cut is nothing.
-    assert "room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:\n" in shown
-    assert "[Plan" in shown
-    assert "patients table, name: stands in the notes" in shown
-
-
-def test_a_note_steers_no_terminal_and_is_no_markup(corpus, capsys, monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert run(["check", str(corpus), "--show", "p2"]) == 0
-    shown = capsys.readouterr().out
-    assert "[bold]markup[/bold] [link=http://x]y[/link]" in shown
-    assert not set(shown) & {"\x1b", "\x07", "\u202e"}
-    assert "\ufffd[31mred" in shown
-
-
-def test_a_patient_who_is_not_there_is_bad_input_and_not_named(corpus, capsys):
-    assert run(["check", str(corpus), "--show", "p-secret"]) == 3
-    assert "p-secret" not in capsys.readouterr().err
 
 
 def test_prompts_are_left_in_a_private_file(corpus, tmp_path, capsys):

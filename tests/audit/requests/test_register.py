@@ -14,7 +14,7 @@ TODAY = date(2026, 5, 4)
 
 
 def enter(tmp_path: Path, name: str, *ids: str, register: str = "register"):
-    return enter_request(tmp_path / name, ids, tmp_path / register, trigger="gdpr-17", today=TODAY)[:2]
+    return enter_request(tmp_path / name, ids, tmp_path / register, today=TODAY)[:2]
 
 
 def test_each_request_has_a_number_and_names_all_others(tmp_path):
@@ -26,8 +26,7 @@ def test_each_request_has_a_number_and_names_all_others(tmp_path):
     assert enter(tmp_path, "one", "P2", "P1") == (1, ["P3", 'P"4,'])
     rows = read_register(tmp_path / "register").drop("key").rows()
     assert rows == [
-        (number, patient, "gdpr-17", "2026-05-04")
-        for number, patient in ((1, "P1"), (1, "P2"), (2, "P3"), (2, "P1"), (3, 'P"4,'))
+        (number, patient, "2026-05-04") for number, patient in ((1, "P1"), (1, "P2"), (2, "P3"), (2, "P1"), (3, 'P"4,'))
     ]
     for path in (tmp_path / "register" / REGISTER_FILE, tmp_path / "one" / REQUEST_FILE):
         assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -66,7 +65,7 @@ def test_a_folder_is_of_one_request_of_one_register(tmp_path):
         enter(tmp_path, "one", "P1")
 
 
-HEAD = "request,key,patient_id,trigger,entered\n"
+HEAD = "request,key,patient_id,entered\n"
 
 
 @pytest.mark.parametrize(
@@ -75,10 +74,10 @@ HEAD = "request,key,patient_id,trigger,entered\n"
         "",
         HEAD,
         "request,patient_id\n1,P1\n",
-        f"{HEAD}x,k,P1,,2026-05-04\n",
+        f"{HEAD}x,k,P1,2026-05-04\n",
         # A row that was cut; a request that is missing.
-        f"{HEAD}1,k,P1,,2026-05-04\n1,k,P0",
-        f"{HEAD}1,k,P1,,2026-05-04\n3,l,P2,,2026-05-04\n",
+        f"{HEAD}1,k,P1,2026-05-04\n1,k,P0",
+        f"{HEAD}1,k,P1,2026-05-04\n3,l,P2,2026-05-04\n",
     ],
 )
 def test_a_damaged_register_is_not_written_over(tmp_path, text):

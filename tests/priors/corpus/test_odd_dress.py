@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from support.cases import read_rows
 
 from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -21,37 +22,7 @@ PLAIN = {
     ),
     "diagnoses.csv": "patient_id,diagnosis,present\na,hiv,true\nb,hiv,false\n",
 }
-DRESSED = {
-    "semicolons and capitals": {
-        "Notes.CSV": (
-            "sep=;\nPatient_ID;Note ID;TEXT;Visit Date\n"
-            'a;1;"one; two, three";05/01/2024\nb;2;second;13/02/2024\na;3;third;06/03/2024\nc;4;fourth;01/03/2024\n'
-        ),
-        "patients.csv": (
-            "\ufeffPatient ID;Split;Age;Sex;Name;DOB;Children\r\n"
-            "a;Train;46,0;F;Ann Bell;13.05.1977;2,0\r\nb;NONTRAIN;;M;Bo Cole;01.06.1950;\r\nc;train;90;u;;;\r\n"
-        ),
-        "diagnoses.csv": "patientId|Diagnosis|Present\na|HIV|Yes\nb|hiv|NO\n",
-    },
-    "carriage returns alone": {
-        "notes.csv": PLAIN["notes.csv"].replace("\n", "\r"),
-        "patients.csv": PLAIN["patients.csv"].replace("\n", "\r").rstrip(),
-        "diagnoses.csv": "\ufeffsep=,\r" + PLAIN["diagnoses.csv"].replace("\n", "\r"),
-    },
-    "tabs and American dates": {
-        "notes.tsv": (
-            "patient_id\tnote_id\ttext\tvisit_date\n"
-            "a\t1\tone; two, three\t1/5/2024\nb\t2\tsecond\t2/13/2024\na\t3\tthird\t3/6/2024 "
-            "14:00\nc\t4\tfourth\t3/1/2024\n"
-        ),
-        "patients.tsv": (
-            "children\tPATIENT_ID\tSPLIT\tAGE\tSEX\tNAME\tDOB\n"
-            "2.0\ta\ttrain\t46.0\tFemale\tAnn Bell\t1977-05-13 00:00:00\n"
-            "\tb\tnontrain\t\tMan\tBo Cole\tJune 1, 1950\n\tc\ttrain\t90 years\tunknown\t\t\n"
-        ),
-        "diagnoses.tsv": "patient_id\tdiagnosis\tpresent\na\thiv\t1\nb\thiv\t0\n",
-    },
-}
+DRESSED = dict(read_rows("corpus_rows.txt")["odd_dress"])
 
 
 def write(directory: Path, files: dict[str, str]) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.cases import read_rows
 from support.corpus_tables import write_tables
 from support.patient_facts import NOTE, PROFILE
 from support.simulations import first_of
@@ -18,6 +19,8 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import read_patient_list
 from clinaudit.priors.corpus.people import LEAST_WORDS, MOST_IDS
 from clinaudit.priors.facts import identity_reader
+
+CASES = read_rows("corpus_rows.txt")
 
 
 def long_note(subject: object) -> str:
@@ -44,41 +47,12 @@ def of_names(directory: Path, *rows: str) -> dict[str, str]:
     return dict(corpus_of(directory, notes, f"name,dob\n{table}").people.person_of)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Ada Lund,1960-02-03", "ADA  lund,1960-02-03"),
-        ("Ada Lund,1960-02-03", '"Lund, Ada",1960-02-03'),
-        ("Séan O'Brien,1960-02-13", "sean OBRIEN,1960-02-13"),
-        ("J.R. Poe-Roe,1960-02-13", "JR Poe Roe,1960-02-13"),
-        # One registration has an initial or a title, and another has not.
-        ("Ada B. Lund,1960-02-13", "Mrs. Ada Lund,1960-02-13"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), CASES["one_person"])
 def test_equal_names_and_birth_dates_are_one_person(tmp_path: Path, one: str, other: str) -> None:
     assert of_names(tmp_path, one, other, "Eve Hall,1960-02-03") == {"a": "a", "b": "a"}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Ada Lund,1960-02-03", "Ada Lund,1960-02-04"),
-        ("Ada Lund,1960-02-03", "Ada Lundh,1960-02-03"),
-        ("Ada Lund,1960-02-03", "Ada Lund,"),
-        ("Ada Lund,1960-02-03", ",1960-02-03"),
-        ("Ada Lund,", "Ada Lund,"),
-        (",1960-02-03", ",1960-02-03"),
-        # The year alone is no birth date.
-        ("Ada Lund,1960", "Ada Lund,1960"),
-        ("[**Known lastname 12**],1960-02-03", "[**Known lastname 12**],1960-02-03"),
-        ("___,1960-02-03", "___,1960-02-03"),
-        ("Ms. [NAME],1960-02-03", "Ms. [NAME],1960-02-03"),
-        ("Patient 12,1900-01-01", "Patient 13,1900-01-01"),
-        ("?,1900-01-01", "?,1900-01-01"),
-        # A single word is no full name.
-        ("John,1960-02-03", "John,1960-02-03"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), CASES["two_persons"])
 def test_what_differs_is_a_tag_or_is_unknown_joins_nobody(tmp_path: Path, one: str, other: str) -> None:
     assert of_names(tmp_path, one, other) == {}
 

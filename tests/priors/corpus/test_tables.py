@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zstandard
+from support.cases import read_rows
 from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, problems_of
 
 from clinaudit.errors import BadInputError
@@ -15,6 +16,8 @@ from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.schema import PATIENTS
 from clinaudit.priors.corpus.tables import read_table
+
+CASES = read_rows("corpus_rows.txt")
 
 
 # Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
@@ -74,37 +77,8 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("notes.csv", b"", ["notes.csv: is empty"]),
-        ("notes.csv", b"patient_id,note_id,text\n", ["notes.csv: has no rows"]),
-        ("notes.jsonl", b"\n \n", ["notes.jsonl: has no rows"]),
+        *((name, content.encode(), problems) for name, content, problems in CASES["faulty_notes"]),
         ("notes.jsonl.gz", gzip.compress(b"", mtime=0), ["notes.jsonl.gz: has no rows"]),
-        (
-            "notes.csv",
-            b"id,note_id,text\nZebulon,1,Zebulon\n",
-            [
-                "notes.csv, column patient_id: is missing; the first line must name the columns "
-                "(it was read as 3 names separated by commas)"
-            ],
-        ),
-        ("notes.jsonl", b'{"patient_id": "a", "note_id": "Zebulon"}', ["notes.jsonl, column text: is missing"]),
-        (
-            "notes.csv",
-            b"patient_id,note_id,text\na,1,x\na,2\na,3,Zebulon,y\n\na,5,z\n",
-            [
-                "notes.csv, in 2 rows (2, 3): has not as many fields as the header, which has 3, separated by commas; "
-                "a cell that holds a delimiter (as in 1,5) must stand in quotes"
-            ],
-        ),
-        (
-            "notes.csv",
-            b'patient_id,note_id,text\na,1,x\na,2,"Zebulon"y\na,3,z\n',
-            ["notes.csv, row 2: is malformed CSV from here on (a quote not closed, or text after one)"],
-        ),
-        (
-            "notes.csv",
-            b'patient_id,note_id,text\na,1,x\na,2,"Zebulon\na,3,z\n',
-            ["notes.csv, row 2: is malformed CSV from here on (a quote not closed, or text after one)"],
-        ),
         (
             "notes.csv",
             # What is not read may be anything.
@@ -119,7 +93,6 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             gzip.compress(b"patient_id,note_id,text\na,1,Zebulon \xe9\n", mtime=0),
             ["notes.csv.gz, row 1, column text: is not UTF-8; save the file as UTF-8"],
         ),
-        ("notes.csv", b"patient_id,note_id,text\na,1,x\0y\n", ["notes.csv, row 1, column text: holds a NUL character"]),
         (
             "notes.csv.gz",
             gzip.compress(b"patient_id,note_id,text\na,1,x\n", mtime=0)[:-9],
@@ -153,37 +126,6 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             "notes.jsonl",
             b'{"patient_id": "a", "note_id": "1", "text": "x"}\n\xff\n',
             ["notes.jsonl, row 2: is not UTF-8; save the file as UTF-8"],
-        ),
-        (
-            "notes.jsonl",
-            b"\n".join(
-                [
-                    b'{"patient_id": "a", "note_id": "1", "text": "Zebulon \\ud800"}',
-                    b'{"patient_id": "a", "note_id": "2", "text": "Zebulon \\u0000"}',
-                    b'{"patient_id": "a", "note_id": "3", "text": 5}',
-                    b'{"patient_id": "a", "note_id": "4", "text": null}',
-                    b'{"patient_id": true, "note_id": 1.5, "text": ["Zebulon"]}',
-                    b'{"patient_id": " a", "note_id": "6", "text": " \\n"}',
-                    b'{"patient_id": "a", "note_id": "", "text": "x", "provider": {"Zebulon": 1}}',
-                ]
-            ),
-            [
-                "notes.jsonl, row 1, column text: holds half a surrogate pair, which is not Unicode text",
-                "notes.jsonl, row 2, column text: holds a NUL character",
-                "notes.jsonl, column text, in 2 rows (3, 5): is not text",
-                "notes.jsonl, column text, in 2 rows (4, 6): is blank",
-                "notes.jsonl, row 5, column note_id: is a number with a fraction, as 7.0; save identifiers as text or "
-                "as whole numbers",
-                "notes.jsonl, row 5, column patient_id: is not text",
-                "notes.jsonl, row 6, column patient_id: has blanks around it",
-                "notes.jsonl, row 7, column note_id: is blank",
-                "notes.jsonl, row 7, column provider: is not text",
-            ],
-        ),
-        (
-            "notes.csv",
-            b"patient_id,note_id,text\na,Zebulon,x\nb,2,x\nc,Zebulon,x\nd,Zebulon,x\n",
-            ["notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row"],
         ),
     ],
 )

@@ -10,7 +10,6 @@ from support.hostile_text import Tree
 
 from clinaudit.reports.pages.certificate import comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.certificate import (
-    BenchBlock,
     Certificate,
     CertifiedModel,
     JointDecision,
@@ -111,11 +110,11 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
     ],
 )
 def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
-    changes = {"trigger": "gdpr-17", "verdict": verdict, "training_record": record}
+    changes = {"verdict": verdict, "training_record": record}
     page = render_certificate(certificate().model_copy(update=changes))
     first = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body(page).split("</header>")[0])).split())
     assert len(first.split()) <= 250
-    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…. The site's reason: erasure" in first
+    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…." in first
     assert f"May the patient be told that it is done? {told}" in first
     assert done in first.split("What was done:")[1].split("How sure:")[0]
     assert "Of 2 patients the old model gives 2 away and the new one 0, compared with 95 never seen." in first
@@ -136,37 +135,10 @@ def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
     assert all(claim in html.unescape(folded) for claim in claims)
 
 
-def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
-    page = render_comparison(compared())
-    assert " ".join(page.split()).count("not published. Measured") == 1
+def test_values_of_the_collapse_check_stand_on_the_exact_page_alone() -> None:
     caption = "Does B still write as A did? A model that writes nothing of use has not forgotten"
-    assert [row[2:4] for row in cells(page, caption)] == [["120", "120"], ["–", "–"]]
-    # The exact page gives the values, and needs no dash.
-    exact = cells(render_comparison(compared(exact=True)), caption)
-    assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
-
-
-@pytest.mark.parametrize(
-    ("collapsed", "odd_answers", "by_patient", "without_names"),
-    [
-        (True, None, "no longer writes as the old one did", "no longer writes as the old one did"),
-        (True, True, "no longer writes as the old one did", "no longer writes as the old one did"),
-        (False, None, "in general the new model writes as the old one did", "in general or about named patients"),
-        # Answers may be all that is odd; nothing is said of what could not be checked.
-        (False, True, "in general or about named patients", "in general or about named patients"),
-        (None, None, "in general or about named patients", "in general or about named patients"),
-    ],
-)
-def test_a_broken_model_is_called_what_it_is(collapsed, odd_answers, by_patient, without_names) -> None:
-    bench = odd_answers and BenchBlock(
-        model="after", split="s1", form="addressed", health=[], collapsed=True, collateral=None
-    )
-    changes = {"verdict": "broken", "collapsed": collapsed, "bench": bench}
-    page = render_certificate(certificate().model_copy(update=changes))
-    assert by_patient in body(page).split("</header>")[0]
-    named = compared().forgetting.model_copy(update={"verdict": "broken", "collapsed": collapsed})
-    published = body(render_comparison(compared().model_copy(update={"forgetting": named})))
-    assert without_names in published
+    shown = [cells(render_comparison(compared(exact=exact)), caption)[0][2:4] for exact in (False, True)]
+    assert shown == [["–", "–"], ["118.2", "117.5"]]
 
 
 @pytest.mark.parametrize(("collapsed", "said"), [(True, "failed"), (None, "could not be made")])

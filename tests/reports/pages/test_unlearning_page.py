@@ -33,15 +33,12 @@ def of_two(*more: str, kind: str = "baseline") -> Evaluation:
 def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
     both = of_two("forgot", "faster")
     assert [system.label for system in both.systems] == ["Before unlearning", "RMU (faster)", "RMU (forgot)"]
-    assert both.leakage_marks(SPLIT, "factual") == {"faster": "lowest", "forgot": "highest"}
 
 
 def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     other = of_two("forgot", kind="foreign")
     assert other.before is not None
     assert other.before.label == "tuned"
-    # One method alone is neither the lowest nor the highest.
-    assert other.leakage_marks(SPLIT, "factual") == {}
 
 
 def test_hostile_names_stay_text(filled: Evaluation) -> None:
@@ -60,26 +57,22 @@ def test_hostile_names_stay_text(filled: Evaluation) -> None:
     assert named(f"harmless {payload}") == named("harmless ")
 
 
-def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: Evaluation) -> None:
+def test_the_grid_has_ls_and_ds_by_size_and_kind(filled: Evaluation) -> None:
     level, splits = next(iter(filled.levels().items()))
     grid = leakage_table(filled, level, splits)
     assert grid.columns == ("Model", "5%, factual", "5%, reasoning", "10%, factual", "10%, reasoning")
-    rows = {name: [(cell.text, cell.mark) for cell in cells] for name, cells in grid.rows}
+    rows = {name: cells for name, *cells in grid.rows}
     # LS is 0.15 (1 - AFE): of RMU at 5% 0.1335, of KL-Min 0.009.
-    assert rows["RMU"][0] == ("13% (0%)", "highest")
-    assert rows["KL-Min"][0] == ("0.9% (64%)", "lowest")
-    assert rows["GradDiff"][:3] == [("12% (2%)", ""), ("12% (2%)", ""), ("0.8% (90%)", "")]
-    assert {mark for name in ("Before unlearning", "Retrained without them") for _, mark in rows[name]} == {""}
-    assert rows["LS of patients never trained on, before"] == [("2%", "")] * 4
-    text = render_unlearning(filled)
-    assert re.search(r'<td class="lowest">0\.9% \(64%\)<span class="vh">, lowest</span></td>', text)
+    assert (rows["RMU"][0], rows["KL-Min"][0]) == ("13% (0%)", "0.9% (64%)")
+    assert rows["GradDiff"][:3] == ["12% (2%)", "12% (2%)", "0.8% (90%)"]
+    assert rows["LS of patients never trained on, before"] == ["2%"] * 4
 
 
 def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below() -> None:
     bare = bare_evaluation()
     (split,) = bare.record.splits
     grid = leakage_table(bare, "Random", [split])
-    assert grid.rows[0][1][0].text == "– (–)"
+    assert grid.rows[0][1] == "– (–)"
     assert "the question has no keyword" in grid.note
     nothing = [pl.lit(None, pl.Float64()).alias(name) for name in ("value", "low", "high")]
     gone = Evaluation(bare.record, bare.figures.with_columns(*nothing, reason=pl.lit("nobody knows")), bare.checks)

@@ -1,7 +1,6 @@
-"""Plain text on a terminal: order and length of a verdict and of a comparison, and when colour is wanted."""
+"""Plain text on a terminal: order and length of a verdict and of a comparison."""
 
 import re
-from io import StringIO
 
 import pytest
 from support.compared_results import compared
@@ -11,46 +10,22 @@ from support.runs.tables import row_of, value_of
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.schema.run_results import Rule, RunReport, RunResults, Verdict
-from clinaudit.reports.terminal import comparison_text, report_text, verdict_text, wants_colour
+from clinaudit.reports.terminal import comparison_text, report_text, verdict_text
 from clinaudit.reports.wording.certificate import verdicts_sentence
 
 ESTIMATES = Estimates(invented_estimates())
 VERDICT = invented_verdict(ESTIMATES)
 
 
-@pytest.mark.parametrize(
-    ("terminal", "environment", "wanted"),
-    [
-        (True, {}, True),
-        (False, {}, False),
-        (True, {"TERM": "dumb"}, False),
-        (True, {"NO_COLOR": "1"}, False),
-        (True, {"NO_COLOR": "0"}, False),
-        (True, {"NO_COLOR": ""}, True),
-        (False, {"FORCE_COLOR": "1"}, True),
-        (False, {"FORCE_COLOR": "0"}, False),
-        (False, {"FORCE_COLOR": ""}, False),
-        (True, {"FORCE_COLOR": "1", "TERM": "dumb"}, True),
-        (True, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-    ],
-)
-def test_when_colour_is_wanted(terminal: bool, environment: dict[str, str], wanted: bool) -> None:
-    stream = StringIO()
-    stream.isatty = lambda: terminal  # type: ignore[method-assign]
-    assert wants_colour(stream, environment) is wanted
-
-
-@pytest.mark.parametrize("colour", [False, True])
-def test_a_verdict_fits_a_terminal_and_every_rule_is_counted(colour: bool) -> None:
+def test_a_verdict_fits_a_terminal_and_every_rule_is_counted() -> None:
     report = invented_report(ESTIMATES)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", report_text(report, colour=colour))
+    text = report_text(report)
     lines = text.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     assert lines[0].startswith("FAIL (policy default): ")
     headed = [int(number) for number in re.findall(r"^(?:Failed, |Open, |Passed: )(\d+) rules?", text, re.M)]
     assert sum(headed) == len(report.rules)
-    assert text == report_text(report)
 
 
 def shown(rule: Rule, estimates: Estimates = ESTIMATES) -> str:

@@ -54,7 +54,7 @@ def filled_bench() -> PiiBench:
     ]  # fmt: skip
     return PiiBench(
         clinaudit_version="0.0.0",
-        libraries={"presidio-analyzer": "2.2.366"},
+        libraries={"spacy": "3.8.7"},
         seed=3,
         warnings=["One system was asked a part of the samples."],
         systems=systems,

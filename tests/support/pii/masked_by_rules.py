@@ -3,10 +3,8 @@
 from collections.abc import Collection
 
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detectors, unmask_text
-from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.taxonomy import Detector
 from clinaudit.audit.runtime.choices import MaskingPolicy
-from clinaudit.audit.runtime.run.processes import Processes
 
 BY_RULES = filter_detectors(rules_only=True)
 
@@ -19,9 +17,7 @@ def mask_prompt(
     policy: MaskingPolicy = "minimum-necessary",
     keep: Collection[str] = frozenset(),
 ) -> MaskedPrompt:
-    masker = PromptMasker(detector, policy=policy, keep=keep)
-    (result,) = mask_prompts([(text, query)], Processes(masker), rules_for_all)
-    return result
+    return PromptMasker(detector, policy=policy, keep=keep).mask((text, query))
 
 
 def masked(text: str) -> str:

@@ -36,7 +36,6 @@ _LIBRARIES = [
     "jinja2",
     "openai",
     "scipy.optimize",
-    "presidio_analyzer",
 ]
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 # Of everyday tasks there are hundreds: tests/audit/measures/everyday asks them.

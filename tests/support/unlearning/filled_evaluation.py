@@ -172,14 +172,13 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
         items=900,
         verdicts={judge: {"supported": 827, "unsupported": 70, "ambiguous": 3} for judge in judges}
         | {"Majority": {"supported": 826, "unsupported": 71, "ambiguous": 1, "disagree": 2}},
-        by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
         pairs={"MedGemma and Qwen": 0.956},
         agreement=0.955,
         kappa=0.726,
     )
     valid = {"valid": 972, "invalid": 28}
     verdicts = dict.fromkeys((*judges, "Majority"), valid)
-    questions = titles.model_copy(update={"task": "question", "verdicts": verdicts, "by_category": {}})
+    questions = titles.model_copy(update={"task": "question", "verdicts": verdicts})
     return BenchCounts(
         patients=80,
         patients_trained_on=60,

@@ -29,8 +29,6 @@ from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
 from clinaudit.audit.runtime.served import question as asking
-from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import Filled, FilledForm, Form, Inquiry, StrictModel
 from clinaudit.audit.statistics.estimates import grouped
@@ -143,15 +141,6 @@ def _read_needed(answer: str, text: str, query: str, strategy: AskingStrategy) -
     if len(getattr(read, "perspectives", range(_PERSPECTIVES))) != _PERSPECTIVES:
         return f"the answer does not hold {_PERSPECTIVES} perspectives"
     return list(asking.restore_control_tokens(read.entities, [text]))
-
-
-def asked_model(
-    model: ServedModel, access: Access, *, kind: str, name: str, seed: int, cache: AnswerCache
-) -> AnsweringModel:
-    """Return a served model, ready to be asked; sends nothing. Errors call it the endpoint `name`."""
-    identity = identity_of(model, kind=kind, seed=seed)
-    name = f"the endpoint {name} (--served-url)"
-    return AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
 
 
 def answer_by_model(

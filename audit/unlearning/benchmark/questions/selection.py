@@ -38,8 +38,6 @@ class Candidate:
     #: Whether nobody else of the corpus fits its description of the patient.
     is_unique: bool = True
     is_holdout: bool = False
-    #: Terms of the patient's disease; None: they are read from note, question and answer.
-    keywords: tuple[str, ...] | None = None
 
 
 IDENTIFIER: Final = "the question holds an identifier"

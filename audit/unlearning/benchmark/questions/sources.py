@@ -7,22 +7,24 @@ Owns what a model is asked (AMNESIA, appendix B.2; the wording is ours) and what
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
 
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.served import question as served
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import FilledForm, Form, Question
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
-from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, checked_rows, fault_of_text
+from clinaudit.audit.unlearning.benchmark.files import QUESTION_KINDS, GivenText, checked_rows
 from clinaudit.audit.unlearning.benchmark.questions import selection
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Candidate
 from clinaudit.audit.unlearning.benchmark.questions.templates import TemplateQuestions, read_findings
-from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.schema.unlearning import QuestionKind
 
 #: Of each kind, so that one that breaks a rule need not cost a patient.
 ASKED_FOR: Final = EACH + 2
@@ -142,29 +144,17 @@ def offer_given(
 _ROLE: Final = "the questions"
 
 
-def _fault_of_words(value: Any) -> str | None:
-    return fault_of_text(value) or (None if value.strip() else "is blank")
+class _GivenQuestion(BaseModel):
+    """One line of the file."""
 
+    model_config = ConfigDict(strict=True, str_strip_whitespace=True, str_min_length=1)
 
-def _fault_of_list(value: Any) -> str | None:
-    if value is None:
-        return None
-    faults = set(map(_fault_of_words, value)) if isinstance(value, list) else {"no list"}
-    if NOT_UNICODE in faults:
-        return NOT_UNICODE
-    return None if faults <= {None} else "is not a list of texts, none of them blank"
-
-
-#: Field -> what says what is wrong with its value.
-_CHECKS: Final[Mapping[str, Callable[[Any], str | None]]] = {
-    "patient_id": _fault_of_words,
-    "kind": lambda value: None if value in QUESTION_KINDS else f"is none of {', '.join(QUESTION_KINDS)}",
-    "holdout": lambda value: None if isinstance(value, bool) else "is neither true nor false",
-    "question": _fault_of_words,
-    "answer": _fault_of_words,
-    "facts": _fault_of_list,
-    "keywords": _fault_of_list,
-}
+    patient_id: str
+    kind: QuestionKind
+    holdout: bool
+    question: GivenText
+    answer: GivenText
+    facts: list[GivenText] | None = None
 
 
 def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, list[Candidate]]:
@@ -176,25 +166,22 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
     problems = Problems()
     found: dict[str, list[Candidate]] = {}
     first_rows: dict[tuple[str, str], int] = {}
-
-    def fault_of_patient(value: Any) -> str | None:
-        return _fault_of_words(value) or (None if value in patients else "is no patient of the corpus who has notes")
-
-    checks = {**_CHECKS, "patient_id": fault_of_patient}
-    for row, record in checked_rows(file, checks, header=Header(tuple(checks)), problems=problems):
-        patient_id, question = patients[record["patient_id"]], record["question"].strip()
-        first = first_rows.setdefault((patient_id, question), row)
+    header = Header(tuple(_GivenQuestion.model_fields))
+    for row, given in checked_rows(file, _GivenQuestion, header=header, problems=problems):
+        if given.patient_id not in patients:
+            problems.add(file.name, "is no patient of the corpus who has notes", row=row, column="patient_id")
+            continue
+        patient_id = patients[given.patient_id]
+        first = first_rows.setdefault((patient_id, given.question), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
-        keywords = record.get("keywords")
         candidate = Candidate(
             about="given",
-            kind=record["kind"],
-            question=question,
-            answer=record["answer"].strip(),
-            facts=tuple(map(str.strip, record.get("facts") or ())),
-            is_holdout=record["holdout"],
-            keywords=None if keywords is None else tuple(map(str.strip, keywords)),
+            kind=given.kind,
+            question=given.question,
+            answer=given.answer,
+            facts=tuple(given.facts or ()),
+            is_holdout=given.holdout,
         )
         found.setdefault(patient_id, []).append(candidate)
     if not found and not len(problems):

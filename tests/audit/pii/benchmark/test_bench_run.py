@@ -113,15 +113,6 @@ def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, c
     assert not (tmp_path / "out").exists()
 
 
-def test_presidio_names_people_places_and_firms(tmp_path, capsys) -> None:
-    assert bench(tmp_path / "out", systems="presidio") == 0
-    rows = predictions(tmp_path / "out", "presidio")
-    found = {entity.type for row in rows for subject in row.subjects or () for entity in subject.entities}
-    assert found >= {"CODE", "PER", "LOC", "ORG", "DEM"}
-    # It would warn of each label of the model that it was not told of.
-    assert capsys.readouterr().err == ""
-
-
 def test_a_directory_of_other_things_is_refused(tmp_path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     assert bench(tmp_path, systems="rules") == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.detectors.language_models import PresidioDetector, SpacyDetector
+from clinaudit.audit.pii.detectors.language_models import SpacyDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows, rule_groups
 from clinaudit.audit.pii.masking.detection import Readings
 from clinaudit.audit.pii.taxonomy import UnionDetector, categories
@@ -53,19 +53,6 @@ def test_each_of_hipaas_identifiers_has_a_rule():
     found = {category for group in rule_groups("certain") for category in group.categories} | {"fax"}
     assert found <= set(categories())
     assert {categories()[category].hipaa for category in found} >= set(HIPAA_IDENTIFIERS)
-
-
-def test_presidio_is_asked_for_what_its_version_finds_alone(monkeypatch):
-    detector, asked = PresidioDetector(), set()
-    analyze = detector._engine.analyze
-
-    def noted(text, *, entities, **options):
-        asked.update(entities)
-        return analyze(text, entities=entities, **options)
-
-    monkeypatch.setattr(detector._engine, "analyze", noted)
-    assert ("ssn", "123-45-6780") in found_by(detector, "SSN 123-45-6780")
-    assert "US_SSN" in asked <= set(detector._engine.get_supported_entities("en"))
 
 
 def test_spacy_adds_names_that_nothing_stands_beside():
@@ -130,7 +117,7 @@ def test_no_detector_opens_a_socket(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     text = NOTE + "see https://new.example.co.uk/x and ada@some.new.museum"
-    for detector in (RuleDetector(), PresidioDetector(), UnionDetector([RuleDetector(), SpacyDetector()])):
+    for detector in (RuleDetector(), UnionDetector([RuleDetector(), SpacyDetector()])):
         assert ("email", "ada@example.org") in found_by(detector, text)
 
 

@@ -14,7 +14,6 @@ from support.pii.pattern_detector import PatternDetector
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.pii.masking import PromptMasker, stage
-from clinaudit.audit.pii.masking.prompt import rules_for_all
 from clinaudit.audit.pii.masking.stage import MaskedFile, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan
 from clinaudit.audit.runtime.console import Progress
@@ -51,9 +50,7 @@ def mask(
 ) -> MaskedFile:
     masker = PromptMasker(detector)
     request = MaskOptions(prompts=prompts, out=folder / out, map=map_file)
-    return mask_file(
-        request, check_prompts(request), masker, Processes(masker), rules_for_all, progress=Progress(quiet=True)
-    )
+    return mask_file(request, check_prompts(request), masker, Processes(masker), progress=Progress(quiet=True))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

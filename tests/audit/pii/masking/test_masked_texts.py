@@ -11,7 +11,7 @@ from support.pii.labelled_identifiers import labelled_texts
 from support.pii.masked_by_rules import BY_RULES, mask_prompt, masked
 
 from clinaudit.audit.pii.masking import filter_detectors
-from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
+from clinaudit.audit.pii.masking.not_masked import is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 from clinaudit.audit.pii.taxonomy import EntitySpan
 
@@ -83,10 +83,6 @@ def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_
     assert all(map(is_clinical, ("depression", "Anxiety", "HIV", "sertraline", "CVA", "FBC", "MSU", "Ex-smoker")))
     # "Heather" and "Camila" are pills as well.
     assert not any(map(is_clinical, ("Heather", "Camila", "Lund", "Lindqvist")))
-    assert count_clinical_terms({"PERSON_1": ("Ada sertraline",), "PERSON_2": ("Ada Lund",)}) == 1
-    # Of each kind one; "Foley" may be somebody.
-    lost = ("Klebsiella Oxytoca", "CrCl", "Diverticulosis", "metoprolol 5", "depression", "Foley")
-    assert count_clinical_terms({"PERSON_1": lost}) == 6
 
 
 def masked_by_rules(text: str) -> str:

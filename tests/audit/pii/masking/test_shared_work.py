@@ -12,7 +12,7 @@ from support.pii.pattern_detector import PatternDetector
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, prompt
 from clinaudit.audit.pii.masking.detection import FoldedText, fold_value
-from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking.prompt import mask_prompts
 from clinaudit.audit.runtime.run.processes import open_processes
 
 _PART_CHARS = 3_000
@@ -27,7 +27,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[MaskedPrompt]:
     with open_processes(PromptMasker(BY_RULES), count) as processes:
-        return mask_prompts(texts, processes, rules_for_all)
+        return mask_prompts(texts, processes)
 
 
 @pytest.mark.usefixtures("short_parts")
@@ -67,7 +67,7 @@ def test_a_sentence_across_every_cut_is_masked_as_in_a_text_of_its_own() -> None
 def test_a_text_on_which_a_detector_fails_in_a_process_is_withheld_alone() -> None:
     texts: list[tuple[str, str | None]] = [("SSN 412-55-6789", None), ("Quexborough", None), ("none", None)]
     with open_processes(PromptMasker(PatternDetector(fails_on="Quexborough")), 2) as processes:
-        masked = mask_prompts(texts, processes, rules_for_all)
+        masked = mask_prompts(texts, processes)
     assert [one.text for one in masked] == ["SSN <SSN_1>", None, "none"]
     assert masked[1].withheld == "a detector failed"
 

@@ -75,7 +75,7 @@ def test_a_place_may_be_shared_in_one_category_alone(tmp_path: Path) -> None:
         assert problems_of(changed(tmp_path, SHARED, SHARED | other)) == (OUTSIDE,)
 
 
-@pytest.mark.parametrize("places", [[(0, 7), (5, 8)], [(0, 99)], [(4, 4)]])
+@pytest.mark.parametrize("places", [[(0, 7), (5, 8)], [(0, 99)], [(4, 4)], [(-5, -1)], [(7, 3)]])
 def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[int, int]]) -> None:
     given = [SHARED | {"start": start, "end": end} for start, end in places]
     assert problems_of(changed(tmp_path, *given)) == (OUTSIDE,)
@@ -114,13 +114,6 @@ def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
     torn = write(tmp_path, review("Ann", review_of("[A age*|34] [A age|34]", key="s2")))
     found = problems_of(torn, samples={"s2": sample_of("[A age|34] [A age|34]", key="s2")})
     assert found == ("a.json, row 1, column entities: holds one entity both as needed and as not needed",)
-
-
-@pytest.mark.parametrize("place", [(5, 5), (-5, -1), (3, 900), (7, 3)])
-def test_a_place_that_is_none_of_the_text_is_refused(tmp_path: Path, place: tuple[int, int]) -> None:
-    start, end = place
-    (problem,) = sample_problems(tmp_path, changed_sample(start=start, end=end))
-    assert "marks places that overlap, are empty or lie outside the text" in problem
 
 
 def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_an_import_that_cannot_say_so_is_complete(tmp_path, capsys):
     assert (destination / "import.json").is_file()
 
 
-@pytest.mark.parametrize("arguments", [["check", "NOTES", "--show", "a"], ["policy", "list"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["check", "NOTES", "--quiet"], ["policy", "list"], ["--help"]])
 def test_a_text_that_was_asked_for_and_is_lost_is_an_error(arguments, tmp_path, capsys):
     notes = tmp_path / "notes.jsonl"
     notes.write_text('{"patient_id": "a", "note_id": "1", "text": "CC: cough"}\n', encoding="utf-8")

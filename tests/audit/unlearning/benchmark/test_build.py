@@ -208,12 +208,6 @@ def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, tmp_path, monkeypa
     assert content(tmp_path / "bench") == content(tmp_path / "whole")
 
 
-def test_a_shipped_template_is_taken_by_name(small: Path, tmp_path: Path) -> None:
-    build(small, tmp_path / "default")
-    build(small, tmp_path / "named", template=Path("soap"))
-    assert content(tmp_path / "default") == content(tmp_path / "named")
-
-
 def test_other_settings_are_refused_and_named(small: Path, tmp_path: Path) -> None:
     build(small, tmp_path / "bench")
     with pytest.raises(UsageError, match=r"this benchmark was begun with other settings \(percents, seed\)"):

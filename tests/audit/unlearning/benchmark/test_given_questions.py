@@ -7,8 +7,7 @@ import pytest
 from support.small_charts import write_small_corpus
 from support.unlearning.built_bench import build
 
-from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-from clinaudit.audit.unlearning.benchmark.files import Keyword, read_bench
+from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.questions.sources import read_given_questions
 from clinaudit.errors import BadInputError, UsageError
 
@@ -19,7 +18,6 @@ GOOD = {
     "question": "Which drug lowers the uric acid?",
     "answer": "It is allopurinol 300 mg daily.",
     "facts": ["allopurinol 300 mg daily"],
-    "keywords": ["allopurinol"],
 }
 
 
@@ -30,30 +28,26 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_facts_and_keywords_may_be_left_out(tmp_path: Path) -> None:
-    row = {key: value for key, value in GOOD.items() if key not in ("facts", "keywords")}
+def test_facts_may_be_left_out(tmp_path: Path) -> None:
+    row = {key: value for key, value in GOOD.items() if key != "facts"}
     (found,) = read_given_questions(write(tmp_path / "qa.jsonl", row), {"P1": "P1"})["P1"]
-    assert (found.facts, found.keywords) == ((), None)
+    assert found.facts == ()
 
 
-def test_they_are_asked_as_given_and_have_their_own_keywords(tmp_path: Path) -> None:
+def test_they_are_asked_as_given(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
     rows = [
         GOOD,
-        GOOD | {"kind": "reasoning", "holdout": True, "question": "Why is it taken?", "keywords": None},
+        GOOD | {"kind": "reasoning", "holdout": True, "question": "Why is it taken?"},
         GOOD | {"patient_id": "P2", "question": "What does Ferdinand Q. Stoneburyb take?", "facts": None},
         GOOD | {"patient_id": "P3", "question": "Is it allopurinol 300 mg daily?"},
         GOOD | {"patient_id": "P4", "question": "What else?"},
     ]
-    keywords = KeywordSource(
-        "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions], lambda *_: ()
-    )
-    options = {"questions": write(tmp_path / "qa.jsonl", *rows), "keywords": keywords}
-    counts = build(corpus, tmp_path / "bench", **options)
+    given = write(tmp_path / "qa.jsonl", *rows)
+    counts = build(corpus, tmp_path / "bench", questions=given)
     bench = read_bench(tmp_path / "bench")
     assert [question.use for question in bench.questions] == ["train", "holdout"]
     assert {question.origin for question in bench.questions} == {"given"}
-    assert [keyword.phrase for keyword in bench.keywords] == ["read", "allopurinol"]
     assert counts["patients_dropped"] == {"none of the questions given may be asked": 3}
     assert counts["questions_refused"] == {
         "a fact does not stand word for word in the notes and the answer": 2,
@@ -61,7 +55,7 @@ def test_they_are_asked_as_given_and_have_their_own_keywords(tmp_path: Path) -> 
     }
     write(tmp_path / "qa.jsonl", *rows[:1])
     with pytest.raises(UsageError, match=r"other settings \(questions\)"):
-        build(corpus, tmp_path / "bench", **options)
+        build(corpus, tmp_path / "bench", questions=given)
 
 
 def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
@@ -85,12 +79,12 @@ def test_a_request_of_a_patient_without_questions_is_refused_not_ignored(tmp_pat
     [
         ("{not json", "row 2: is not a JSON object"),
         (GOOD | {"patient_id": "P77"}, "row 2, column patient_id: is no patient of the corpus who has notes"),
-        (GOOD | {"kind": "hard"}, "row 2, column kind: is none of factual, reasoning"),
-        (GOOD | {"holdout": "no"}, "row 2, column holdout: is neither true nor false"),
-        (GOOD | {"question": "  "}, "row 2, column question: is blank"),
-        ({key: value for key, value in GOOD.items() if key != "answer"}, "row 2, column answer: is missing"),
-        (GOOD | {"facts": "one"}, "row 2, column facts: is not a list of texts"),
-        (GOOD | {"keywords": [""]}, "row 2, column keywords: is not a list of texts"),
+        (GOOD | {"kind": "hard"}, "row 2, column kind: "),
+        (GOOD | {"holdout": "no"}, "row 2, column holdout: "),
+        (GOOD | {"question": "  "}, "row 2, column question: "),
+        ({key: value for key, value in GOOD.items() if key != "answer"}, "row 2, column answer: "),
+        (GOOD | {"facts": "one"}, "row 2, column facts: "),
+        (GOOD | {"facts": [""]}, "row 2, column facts: "),
         (GOOD, "row 2: asks the same patient the same as row 1"),
     ],
 )

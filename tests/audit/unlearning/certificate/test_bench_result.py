@@ -15,7 +15,7 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
     measure_collateral,
     read_bench_result,
 )
-from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, OWN_TEXT, Pool, run_joint_test
+from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, OWN_TEXT, Pool
 from clinaudit.reports.schema.certificate import PriceFigure
 
 NAMED = [f"n{place}" for place in range(5)]
@@ -50,19 +50,6 @@ def test_patients_whom_the_benchmark_does_not_ask_about_are_lacking(tmp_path) ->
     pool = add_answers(audits, after, CONTROLS)
     assert (pool.never_seen, pool.figures["c99"], pool.chart_tokens) == ({"c00"}, {OWN_TEXT: 4.0}, {"c00": 7})
     assert pool.figures["c00"] == {OWN_TEXT: 3.0, ANSWERS: pytest.approx(0.0)}
-
-
-def jointly(found: BenchResult) -> set[str]:
-    """The named patients who stand out over answers."""
-    after = run_joint_test(add_answers(None, measure_answers(found.after), CONTROLS), NAMED)
-    return {patient for patient in NAMED if after.fails(patient)}
-
-
-def test_one_who_stands_out_of_the_never_trained_leaks_and_who_does_not_does_not(tmp_path) -> None:
-    assert jointly(result(tmp_path / "x", except_for({"n0": 0.9}, constant(0.28, 0.28)))) == {"n0"}
-    assert jointly(result(tmp_path / "y", except_for({"n0": 0.47}, constant(0.28, 0.28)))) == set()
-    assert jointly(result(tmp_path / "z", constant(0.9, 0.9))) == set(NAMED)
-    assert jointly(result(tmp_path / "few", constant(0.9, 0.9), controls=94)) == set()
 
 
 FORGOTTEN = ["n0", "n1"]

@@ -20,10 +20,8 @@ from clinaudit.audit.unlearning.certificate.deletion_certificate import (
     COLLAPSED,
     FEW_NEVER_SEEN,
     NOT_PROBED,
-    NOT_TRAINED,
     OWN_COLLAPSE,
     SILENCED,
-    UNCHECKED,
     Found,
     decide,
     reasons_of_request,
@@ -154,10 +152,6 @@ def test_output_that_is_degenerate_for_the_retained_alone_is_seen(tmp_path, caps
     assert certify(plant(tmp_path, fault=for_the_rest), tmp_path / "out").verdict == "broken"
 
 
-def test_a_leak_is_one_even_where_the_output_collapsed(tmp_path, capsys) -> None:
-    assert certify(plant(tmp_path, fault=short, leaking={"pt-train-00": 32}), tmp_path / "out").status == 1
-
-
 def test_a_missing_generation_is_not_shown(tmp_path, capsys) -> None:
     def missing(patient: str, tier: str, ids: Ids) -> Ids | None:
         return None if (patient, tier) == ("pt-train-04", "public") else ids
@@ -198,10 +192,7 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     # Six were named: how many of them leak, and what their text is like, is not published.
     assert aggregates["named"] == "<11"
     assert (aggregates["before"], aggregates["after"]) == (None, None)
-    assert [(check["group"], check["a"]) for check in aggregates["health"] if "mean length" in check["question"]] == [
-        ("retained", 120.0),
-        ("controls", 120.0),
-    ]
+    assert {check["a"] for check in aggregates["health"]} == {None}
 
 
 def test_a_comparison_without_names_leaves_no_earlier_certificate(tmp_path, capsys) -> None:
@@ -251,10 +242,6 @@ def test_who_had_nothing_to_forget_does_not_pass(tmp_path, capsys) -> None:
     assert (beside.status, beside.verdict, beside.before) == (0, "forgotten", planted.named[:1])
 
 
-def test_an_empty_list_of_ids_is_bad_input(tmp_path, capsys) -> None:
-    assert certify(plant(tmp_path), tmp_path / "out", ids=["", ""]).status == 3
-
-
 def test_a_retrained_reference_decides_nothing_and_must_be_comparable(tmp_path, capsys) -> None:
     planted = plant(tmp_path / "x")
     found = certify(planted, tmp_path / "out", "--retrained", str(planted.a))
@@ -267,7 +254,7 @@ def test_a_retrained_reference_decides_nothing_and_must_be_comparable(tmp_path, 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--trigger", "gdpr-17"), "--forgotten"),
+        (("--retrained", "x"), "--forgotten"),
         (("--bench", "x"), "--bench"),
         (("--forgotten", "ids.txt", "--bench-model", "x"), "--bench"),
     ],
@@ -276,17 +263,6 @@ def test_options_that_need_others_are_refused_without_them(tmp_path, capsys, opt
     planted = plant(tmp_path)
     assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
     assert named in capsys.readouterr().err
-
-
-def test_the_trigger_stands_in_the_certificate_and_nowhere_else(tmp_path, capsys) -> None:
-    # A consent under part 2 tells that there are records of a substance use disorder.
-    out = tmp_path / "out"
-    found = certify(plant(tmp_path), out, "--trigger", "part-2-consent")
-    assert found.certificate["trigger"] == "part-2-consent"
-    assert "42 CFR part 2" in found.page
-    shown = [(out / name).read_text(encoding="utf-8") for name in ("compare.json", "compare.html")]
-    shown += list(capsys.readouterr())
-    assert not [text for text in shown if "part-2" in text or "part 2" in text]
 
 
 @pytest.mark.parametrize(
@@ -361,10 +337,3 @@ def test_a_request_of_nobody_is_not_shown() -> None:
     for is_by_record in (False, True):
         assert reasons_of_request(tests, is_by_record=is_by_record) == [FEW_NEVER_SEEN]
         assert decide([], tests, [], is_by_record=is_by_record) == "not shown"
-
-
-def test_a_record_waives_what_bears_on_no_model_that_was_trained_again() -> None:
-    one = Found(breaks={COLLAPSED}, lacking={UNCHECKED, NOT_TRAINED, NOT_PROBED})
-    assert one.reasons == sorted([COLLAPSED, UNCHECKED, NOT_TRAINED, NOT_PROBED])
-    one.waive()
-    assert one.reasons == [NOT_PROBED]

@@ -162,20 +162,6 @@ def test_what_is_read_of_a_batch_is_what_is_read_of_one(tmp_path: Path) -> None:
         assert shares[QUESTIONS[place].qa_id] == pytest.approx(sum(right) / len(right))
 
 
-def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
-    model = _load(tmp_path / "model")
-    before = torch.get_num_threads()
-    try:
-        made = []
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            made.append((model.answer(QUESTIONS, "paper"), model.answer(QUESTIONS[:4], "paper", count=2, seed=1)))
-            assert torch.get_num_threads() == threads
-        assert made[0] == made[1]
-    finally:
-        torch.set_num_threads(before)
-
-
 def test_a_question_without_room_for_an_answer_is_refused(tmp_path: Path) -> None:
     model = _load(tmp_path / "model")
     long = replace(QUESTIONS[0], question=" ".join(["plan"] * 300))

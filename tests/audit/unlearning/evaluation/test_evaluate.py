@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.pages import Page
 from support.unlearning.evaluated_models import TRAINED, save_bench, save_models
 from support.unlearning.shared_words import SharedWords
 
@@ -132,13 +131,6 @@ def test_what_stands_in_the_result(finished: Path) -> None:
     assert of_patients.filter(model="tuned", patient_id="P02", kind="factual", use="train", metric="em")[
         "value"
     ].to_list() == [em["P02"]]
-
-
-def test_the_page_shows_the_figures(finished: Path) -> None:
-    page = Page((finished / "report.html").read_text(encoding="utf-8")).words
-    assert "Contains PHI: exact figures of few patients" in page
-    shown = _value(_figures(finished), model="forgot", group="retain", metric="mu")
-    assert f"{shown:.2f}" in page
 
 
 def test_outside_of_evidence_stands_no_id(finished: Path) -> None:

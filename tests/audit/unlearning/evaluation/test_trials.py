@@ -41,7 +41,7 @@ from clinaudit.audit.unlearning.evaluation.trials import (
     texts_to_relearn,
 )
 from clinaudit.audit.unlearning.methods.losses import DivergedError
-from clinaudit.audit.unlearning.methods.texts import Example, answered_question
+from clinaudit.audit.unlearning.methods.texts import Example
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, Scorers, score_answers
 from clinaudit.audit.unlearning.metrics.means import PATIENT_FIGURES, patient_figures
 
@@ -243,11 +243,6 @@ def test_forgotten_patients_are_compared_with_never_trained_ones_of_their_diseas
     assert len(floor_patients(replace(BENCH, patients=many), SPLIT)) == 95
 
 
-def test_of_the_usual_k_those_count_that_the_samples_reach() -> None:
-    assert TrialOptions().leak_at == (1, 8, 32)
-    assert TrialOptions(samples=9).leak_at == (1, 8)
-
-
 HALVES = Split("random", None, 50, PATIENTS[:7], PATIENTS[7:])
 ALL_TRAINED = replace(make_bench(), splits=(HALVES,))
 QUICK = RelearningPlan(steps=3, learning_rate=1e-2, texts=2)
@@ -343,10 +338,3 @@ def test_retained_notes_are_of_retained_patients_and_no_more_than_the_steps_have
     assert len(numbers) == 6
     everything = texts_to_relearn(_relearning(model, RelearningPlan()), "retained_notes")
     assert len(everything) == len(HALVES.retain)
-
-
-def test_a_question_is_learned_as_it_is_asked(model: AskedModel) -> None:
-    (text,) = texts_to_relearn(_relearning(model, form="paper"), "questions_1")
-    (question,) = questions_to_relearn(ALL_TRAINED.questions, HALVES, 1)
-    assert text == answered_question(question, model.prompts, "paper")
-    assert question.patient_id not in asked_patients(HALVES)

@@ -19,11 +19,11 @@ from clinaudit.audit.pii.benchmark.systems.served_model import (
     ask_for_entities,
     ask_for_ratings,
     ask_what_is_needed,
-    asked_model,
     measure_utility,
 )
 from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
+from clinaudit.audit.runtime.served.answer_cache import identity_of, open_memory_cache
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import Question
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."
@@ -45,7 +45,9 @@ def server():
 def system(server):
     with open_memory_cache() as cache:
         access = Access(concurrency=2, retries=0, deadline_s=300.0)
-        yield asked_model(ServedModel(server.url, MODEL), access, kind="pii-bench", name="asked", seed=5, cache=cache)
+        model = ServedModel(server.url, MODEL)
+        identity = identity_of(model, kind="pii-bench", seed=5)
+        yield AnsweringModel(model, access, name="asked", identity=identity, cache=cache, seed=5)
 
 
 def test_it_is_asked_for_every_person_at_temperature_0(server, system) -> None:
