@@ -1,7 +1,7 @@
 """Asking the models: whose notes are scored, by which models, what the control model is asked, and the self-test.
 
-Every target's notes are scored (docs/methods.md, sections 13 and 14), with `--score-all` every train patient's, and
-those of the patients whom the site named besides, who are in no figure (with `--score-all` in those of membership).
+Every target's notes are scored (docs/methods.md, sections 13 and 14), and those of the patients whom the site named
+besides, who are in no figure.
 """
 
 import json
@@ -36,12 +36,7 @@ def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     """Return the texts to score, of `plan_texts`, of those `asked` (patient_id, role); none if none are wanted."""
     if not inputs.settings.score:
         asked = asked.clear()
-    trained = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
-    everybody = pl.DataFrame({"patient_id": trained}, schema={"patient_id": pl.String})
-    patients = pl.concat([asked.select("patient_id", "role"), everybody.with_columns(role=pl.lit("target"))])
-    # Who is named besides counts as all others where everybody does.
-    patients = patients.unique("patient_id", keep="last")
-    return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
+    return plan_texts(asked, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
 #: What the engine of a run is asked before anything else.
