@@ -116,7 +116,7 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
         scores=settings.score,
         chat=inputs.probed.form == "chat",
         others=list(islice(others, _COUNTED)),
-        logged=_logged_loss(inputs.training or ()),
+        logged=logged_loss(inputs.training or ()),
     )
     with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
         test.run_before_loading()
@@ -134,7 +134,7 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
     return ask
 
 
-def _logged_loss(log: Sequence[TrainingLoss]) -> float | None:
+def logged_loss(log: Sequence[TrainingLoss]) -> float | None:
     """Return the most that a model lost on its training notes when it was saved, at its best epoch or later."""
     rows = sorted(log, key=lambda row: row.epoch)
     validated = [place for place, row in enumerate(rows) if row.validation_loss is not None]

@@ -16,6 +16,7 @@ from clinaudit.audit.assembly.costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import load_inputs
 from clinaudit.audit.assembly.results import audited_prompts, find_conditions, hidden_digest, list_attacks
+from clinaudit.audit.assembly.scored import logged_loss
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
@@ -31,6 +32,7 @@ from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.run_results import TrainingLoss
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
 
@@ -140,6 +142,24 @@ def corpus_of(folder, *texts):
     rows = [f"p{place},n{place},{text}" for place, text in enumerate(texts)]
     (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")
     return read_corpus(folder)
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([], None),
+        ([(3.0, 2.0), (1.0, 0.9), (0.2, 1.4)], 1.0),
+        # Without validation the last epoch's.
+        ([(3.0, None), (0.5, None)], 0.5),
+        ([(None, 0.9)], None),
+    ],
+)
+def test_the_loss_of_the_log_is_that_of_the_best_epoch_or_a_later_one(losses, expected):
+    log = [
+        TrainingLoss(epoch=epoch, train_loss=train, validation_loss=validation, perplexity=None)
+        for epoch, (train, validation) in enumerate(losses)
+    ]
+    assert logged_loss(log[::-1]) == expected
 
 
 def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_path):
