@@ -81,7 +81,7 @@ class _Audited(NamedTuple):
 
 def run_audit(settings: AuditSettings) -> RunReport:
     """Audit a model against a corpus, or resume an audit that was stopped; return what is published."""
-    progress = Progress(quiet=settings.quiet)
+    progress = Progress(quiet=settings.quiet, form=settings.progress)
     directory = find_place(settings.out)
     # All inputs are read and checked before any model is loaded.
     with directory.removed_on_failure():
@@ -168,7 +168,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
 def analyze_file(settings: AnalyzeSettings) -> RunReport:
     """Analyse a file of generations made elsewhere against a corpus; return what is published. Loads no model."""
-    progress = Progress(quiet=settings.quiet)
+    progress = Progress(quiet=settings.quiet, form=settings.progress)
     directory = find_place(settings.out)
     require_secure_settings(settings.ray_address)
     with directory.removed_on_failure():

@@ -14,10 +14,10 @@ from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 _AUDIT_OPTIONS = [
     value_option("--config", "TOML file with any of these options."),
-    *options_of(ReadingOptions, "quiet"),
+    *options_of(ReadingOptions, "progress", "quiet"),
     *options_of(groups.ModelOptions, title="The model"),
     *options_of(groups.ScoringOptions, title="Scores and the control model"),
-    *options_of(ReadingOptions, but=("quiet",), title="Reading and matching notes"),
+    *options_of(ReadingOptions, but=("progress", "quiet"), title="Reading and matching notes"),
     *options_of(groups.PromptOptions, title="Patients and prompts"),
     *options_of(groups.JudgeOptions, title="The judge"),
     *options_of(groups.ReportOptions, title="The verdict and the report"),

@@ -4,6 +4,7 @@ Output and signals never change the exit status by accident: `head` closes the p
 not turn a verdict of "fail" into a pass. Titles and units of progress are fixed words: no text of a note is printed.
 """
 
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 import click
 
@@ -136,18 +137,20 @@ _FEWEST_UNITS = 3
 #: The first units of a stage, which take what is loaded or compiled for it, too, where they are less than this share.
 _FEW = 0.3
 Advance = Callable[[float], None]
+#: For people, or a JSON object a line for programs.
+ProgressForm = Literal["text", "json"]
 
 
 class Progress:
-    """Reports stages of long work, by a line every ten seconds; `quiet` reports nothing."""
+    """Reports stages of long work, by a line every ten seconds or a JSON object; `quiet` reports nothing."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._quiet = quiet
+    def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
+        self._quiet, self._form = quiet, form
 
     def say(self, line: str) -> None:
         """Print one line, in fixed words."""
         if not self._quiet:
-            warn(line)
+            warn(line if self._form == "text" else json.dumps({"message": line}))
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
@@ -161,7 +164,12 @@ class Progress:
         paced_from: tuple[float, float] | None = None
 
         def report(now: float, left: float | None, *, ended: bool) -> None:
-            line = f"{title}: {round(now_done)}/{total} {unit}" + (f" in {_duration(now - begin)}" if ended else "")
+            row = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
+            if self._form == "json":
+                warn(json.dumps({**row, "seconds": now - begin, "left": left, "ended": ended}))
+                return
+            line = "{stage}: {done}/{total} {unit}".format_map(row)
+            line += f" in {_duration(now - begin)}" if ended else ""
             warn(line + ("" if left is None else f", about {_duration(left)} left"))
 
         def advance(units: float) -> None:

@@ -14,6 +14,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from clinaudit.audit.runtime.choices import SHIPPED, Control, Controls, EngineChoice, JudgeChoice, JudgeDecoding
+from clinaudit.audit.runtime.console import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS, ProbedTiers, PromptFormChoice
 from clinaudit.reports.schema.attacks import Release
@@ -71,6 +72,7 @@ class ReadingOptions(Options):
     ray_address: str | None = option(None, "Ray cluster that does the work.", metavar="HOST:PORT")
     #: Results are the same, so that a resumed run may change it.
     processes: Workers | None = option(None, "Processes of this machine for the work.", shown="one per core")
+    progress: ProgressForm = option("text", "Progress on stderr: lines, or JSON objects.")
     quiet: bool = option(False, "Print only the verdict and the path of the report.")
 
 
@@ -195,7 +197,7 @@ class AnalyzeSettings(ReadingOptions):
 
 
 #: Given as arguments, or for one command at a time.
-_NOT_IN_FILE: Final = {"model", "corpus", "out", "quiet"}
+_NOT_IN_FILE: Final = {"model", "corpus", "out", "progress", "quiet"}
 _SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
 #: Instead of pydantic's words, which are Python's.
 _WORDS: Final = {

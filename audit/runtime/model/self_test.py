@@ -144,6 +144,7 @@ class SelfTest:
         files = self._model.files
         if files is None:
             return
+        self._compare_class()
         why = None
         try:
             # One prompt at a time, whatever the engine does.
@@ -229,8 +230,7 @@ class SelfTest:
             )
         if any(not self._stops.isdisjoint(of_text) for of_text in ids):
             self.named.append(_SAID["end_in_notes"])
-        unknown = tokenizer.unknown_token or "\0"
-        texts = [tokenizer.decode_with_spans(of_text)[0].replace(unknown, "") for of_text in ids]
+        texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
         given, given_back = (sum(map(str.isalnum, "".join(of))) for of in (self._texts, texts))
         if 2 * given_back < given:
             raise _failed(
@@ -252,6 +252,30 @@ class SelfTest:
         if changed:
             self.named.append(_SAID["rewrites"])
             self.stated.append(f"{changed} of {len(texts)} texts come back otherwise from the tokenizer")
+
+    def _compare_class(self) -> None:
+        # `tokenizer.json` is used in any case.
+        directory = self._tokenizer.directory
+        if not (directory / "tokenizer.json").is_file():
+            return
+        named = self._tokenizer.settings.class_name or "of no name"
+        try:
+            import transformers
+
+            load: Any = transformers.AutoTokenizer.from_pretrained
+            with quiet_stderr():
+                known = load(directory, local_files_only=True, trust_remote_code=False)
+                read = [tuple(known.encode(text, verbose=False)) for text in self._texts]
+        except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
+            why = f"cannot be loaded by transformers ({type(error).__name__})"
+            self.named.append(f"The tokenizer's class {named} {why}; tokenizer.json was read.")
+            return
+        # What the class writes behind a text is left out of prompts in any case.
+        ours = map(self._tokenizer.encode_prompt, self._texts)
+        differing = sum(ids[: len(prompt)] != prompt for ids, prompt in zip(read, ours, strict=True))
+        if differing:
+            self.named.append(_SAID["other_class"].format(named=named))
+            self.stated.append(f"{differing} of {len(read)} texts have other tokens by the class {named}")
 
     def _ask_transformers(self, files: ModelFiles) -> None:
         import torch

@@ -31,8 +31,9 @@ _MORE: Final = ("additional_special_tokens", "extra_special_tokens")
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSettings:
-    """What a tokenizer's files say beside its rules."""
+    """What a tokenizer's files say beside its rules: the class of transformers, and what follows."""
 
+    class_name: str
     #: The tokens with a role, such as `eos_token`, by role.
     roles: Mapping[str, str]
     #: Further tokens that are said to be no text.
@@ -61,7 +62,7 @@ def read_settings(directory: Path) -> TokenizerSettings:
         if isinstance(template, dict):
             template = template.get("default") or ""
     chat_template = template if isinstance(template, str) else None
-    return TokenizerSettings(roles, tuple(more), chat_template)
+    return TokenizerSettings(str(config.get("tokenizer_class") or ""), roles, tuple(more), chat_template)
 
 
 def _spelled(token: object) -> str:
@@ -210,7 +211,7 @@ class ModelTokenizer:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        #: Roles and chat template, as the files beside the rules name them.
+        #: Roles, chat template and class, as the files beside the rules name them.
         self.settings = read_settings(directory)
         self._backend: Any = load_rules(directory)
         rules = json.loads(self._backend.to_str())
@@ -254,11 +255,6 @@ class ModelTokenizer:
     def eos_id(self) -> int | None:
         """The end-of-sequence token's id, if there is one."""
         return self.id_of(self.settings.roles.get("eos_token", ""))
-
-    @property
-    def unknown_token(self) -> str:
-        """How a word without a token is spelled, where it is spelled at all."""
-        return str(getattr(self._backend.model, "unk_token", None) or "")
 
     @property
     def has_chat_template(self) -> bool:

@@ -1,6 +1,7 @@
 """What assembly says of a run: its attacks, costs, judge, table of estimates, digests, and whose notes are scored."""
 
 import hashlib
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,8 +73,9 @@ def corpus(tmp_path, monkeypatch):
 
 def test_needs_are_said_beside_what_is_free_and_more_is_refused(corpus, capsys):
     # 0.5 GB of libraries and windows, 0.2 of each process, 22 kB a generation, and 40 kB of disk.
-    foretell(50_000, corpus, options(processes=2), Progress(), narrower="--tier")
-    assert capsys.readouterr().err.startswith("memory: about 2.0 GB needed, 3.0 GB free; disk: about 2.0 GB needed, ")
+    foretell(50_000, corpus, options(processes=2), Progress(form="json"), narrower="--tier")
+    said = json.loads(capsys.readouterr().err)
+    assert said["message"].startswith("memory: about 2.0 GB needed, 3.0 GB free; disk: about 2.0 GB needed, ")
     with pytest.raises(StorageError, match=r"about 5\.5 GB of memory, and 3\.0 GB are free; .* fewer --tier"):
         foretell(100_000, corpus, options(processes=14), Progress(quiet=True), narrower="--tier")
 

@@ -155,8 +155,9 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     # A file of few short answers could be guessed.
     digest = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["GENERATIONS"]
     assert digest not in (hashlib.sha256(generations.read_bytes()).hexdigest(), None)
-    assert run([*arguments, "--out", str(tmp_path / "again")]) == 0
-    assert len(capsys.readouterr().err.splitlines()) > 9
+    assert run([*arguments, "--out", str(tmp_path / "again"), "--progress", "json"]) == 0
+    stages = [row for row in map(json.loads, capsys.readouterr().err.splitlines()) if "stage" in row]
+    assert len(stages) > 9
     assert json.loads((tmp_path / "again" / "run.json").read_text())["settings"]["GENERATIONS"] == digest
     assert run(["again", str(tmp_path / "run"), "g", str(tokenizer_directory)]) == 3
     assert "it asked no model" in capsys.readouterr().err

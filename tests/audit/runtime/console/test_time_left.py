@@ -1,5 +1,7 @@
 """The time left of a stage, worked out by hand."""
 
+import json
+
 import pytest
 
 from clinaudit.audit.runtime import console
@@ -12,14 +14,10 @@ def test_the_first_units_which_load_a_model_and_what_an_earlier_run_did_are_not_
 ):
     now = iter([0.0, *(60.0 + second for second in range(101))])
     monkeypatch.setattr(console.time, "monotonic", lambda: next(now))
-    with Progress().stage("generating", total=100 + done, unit="answers", done=done) as advance:
+    with Progress(form="json").stage("generating", total=100 + done, unit="answers", done=done) as advance:
         for _ in range(100):
             advance(1)
-    said = capsys.readouterr().err.splitlines()
+    said = list(map(json.loads, capsys.readouterr().err.splitlines()))
     # An answer a second, after a minute of loading; a line every ten seconds, the first before three answers.
-    assert [line.partition(" answers")[2] for line in said[:3]] == [
-        "",
-        ", about 1 min 29 s left",
-        ", about 1 min 19 s left",
-    ]
-    assert said[-1].endswith(" answers in 2 min 40 s")
+    assert [(row["done"] - done, row["left"]) for row in said[:3]] == [(1, None), (11, 89.0), (21, 79.0)]
+    assert (said[-1]["ended"], said[-1]["seconds"]) == (True, 160.0)
