@@ -19,7 +19,7 @@ import polars as pl
 from clinaudit.audit.assembly import results as described
 from clinaudit.audit.assembly import scored
 from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
-from clinaudit.audit.assembly.costs import foretell
+from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs, read_unchanged
 from clinaudit.audit.measures import population
@@ -107,8 +107,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
         written = generation.find_written_tokens(target_ids, inputs.corpus, inputs.tokenizer, progress, control=special)
         inputs = replace(inputs, control_token_ids=special - written)
         texts = scored.plan_scores(audited.asked, inputs)
-        answers, narrower = len(prompts.filter(~pl.col("excluded"))), "--processes, --tier or --patients-per-cell"
-        foretell(answers, inputs.corpus, settings, progress, narrower=narrower)
+        asked = count_asked(prompts, texts, run.store.generations(), has_control=inputs.control is not None)
+        foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
         scores, not_scored = scored.ask_models(prompts, texts, inputs, run, self_test=self_test)
         generations = generation.load_generations(prompts, inputs.tokenizer, run.store)
         run.write({"generations": generations})
@@ -195,7 +195,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         "--seed": settings.seed,
     }
     with begin_run(directory, bound, settings, corpus, progress) as run:
-        foretell(len(generations), corpus, settings, progress, narrower="--processes or generations at a time")
+        foretell(len(generations), corpus, settings, progress)
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, run.runner)
         run.write({"patients": population.describe_patients(population.tabulate_facts(known, corpus))})
         notes = MatchedCorpus(corpus, tokenizer, profile)

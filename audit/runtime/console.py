@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TextIO
 
 import click
@@ -131,14 +132,96 @@ def ends_in_order() -> Iterator[None]:
 
 #: Seconds between two lines.
 _LINE_INTERVAL_S = 10.0
-#: Share and units of the work that must be done before the time left is estimated.
+#: Share and units of the work that must be done before the time left is estimated: the first load a model.
 _ENOUGH_TO_RECKON = 0.02
 _FEWEST_UNITS = 3
-#: The first units of a stage, which take what is loaded or compiled for it, too, where they are less than this share.
-_FEW = 0.3
 Advance = Callable[[float], None]
 #: For people, or a JSON object a line for programs.
 ProgressForm = Literal["text", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A stage to come: its seconds where it was measured, with what comes between it and the one before."""
+
+    title: str
+    seconds: float
+    #: Whether a model does it, of which nobody knows beforehand how fast it is.
+    by_model: bool = False
+
+
+#: What counts beside what was measured in this run: of all work of a kind, as much as this share.
+_DOUBT = 0.01
+#: The first units of a stage, where they are less than this share of it.
+_FEW = 0.3
+
+
+class TimeLeft:
+    """The time left of stages in their order: what each takes elsewhere, at this run's pace of work of its kind.
+
+    Work of a model and other work have a pace of their own. The first units of a stage are not reckoned with: they take
+    what is loaded or compiled for it, too. What was passed over is over; a stage that nobody expected is not counted,
+    and nothing is said in it.
+    """
+
+    def __init__(self, stages: Sequence[Expected], now: float) -> None:
+        self._to_come = list(stages)
+        #: The stage under way: None where nobody expected it, or between two stages.
+        self._stage: Expected | None = None
+        self._is_unexpected = False
+        #: When the stage before ended, or one began that nobody expected.
+        self._since = now
+        self._share = 0.0
+        #: Share and time from which the pace of the stage under way is measured.
+        self._from: tuple[float, float] | None = None
+        #: Seconds of what is done, by kind: here, and where it was measured.
+        self._here = {
+            kind: _DOUBT * sum(stage.seconds for stage in stages if stage.by_model is kind) for kind in (False, True)
+        }
+        self._there = dict(self._here)
+
+    def begin(self, title: str, now: float, part: float = 1.0) -> None:
+        """Take the next stage of this title as begun, of which this `part` is left."""
+        titles = [stage.title for stage in self._to_come]
+        self._is_unexpected = title not in titles
+        if self._is_unexpected:
+            self._since -= now
+            return
+        stage = self._to_come[titles.index(title)]
+        self._stage, self._share, self._from = replace(stage, seconds=stage.seconds * part), 0.0, None
+        del self._to_come[: titles.index(title) + 1]
+
+    def reach(self, share: float, now: float) -> None:
+        """Take this share of the stage under way as done."""
+        # Bytes of notes are counted roughly.
+        self._share = min(1.0, share)
+        # Where the first units are most of it, there is nothing else to measure.
+        self._from = self._from or ((share, now) if share < _FEW else (0.0, self._since))
+
+    def end(self, now: float) -> None:
+        """Take the stage under way as done."""
+        if self._is_unexpected:
+            self._since += now
+        elif self._stage is not None:
+            self.reach(1.0, now)
+            self._here, self._there = self._paces(self._stage, now)
+            self._stage, self._since = None, now
+
+    def left(self, now: float) -> float | None:
+        """Return the seconds left of all stages; None from a stage that nobody expected on, until the next begins."""
+        if self._is_unexpected:
+            return None
+        here, there, to_come = self._here, self._there, list(self._to_come)
+        if self._stage is not None:
+            here, there = self._paces(self._stage, now)
+            to_come.append(replace(self._stage, seconds=self._stage.seconds * (1 - self._share)))
+        return sum(stage.seconds * here[stage.by_model] / there[stage.by_model] for stage in to_come if stage.seconds)
+
+    def _paces(self, stage: Expected, now: float) -> tuple[dict[bool, float], dict[bool, float]]:
+        # With what is measured of the stage under way.
+        (share, since), kind = self._from or (0.0, now), stage.by_model
+        here = self._here | {kind: self._here[kind] + now - since}
+        return here, self._there | {kind: self._there[kind] + stage.seconds * (self._share - share)}
 
 
 class Progress:
@@ -146,11 +229,16 @@ class Progress:
 
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
         self._quiet, self._form = quiet, form
+        self._all = TimeLeft((), 0.0)
 
     def say(self, line: str) -> None:
         """Print one line, in fixed words."""
         if not self._quiet:
             warn(line if self._form == "text" else json.dumps({"message": line}))
+
+    def expect(self, stages: Sequence[Expected]) -> None:
+        """Say which stages will come, in their order, and how long they would take elsewhere."""
+        self._all = TimeLeft(stages, time.monotonic())
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
@@ -160,30 +248,32 @@ class Progress:
             return
         begin = said = time.monotonic()
         now_done: float = done
-        #: Time and units from which the pace is measured: of the first advance.
-        paced_from: tuple[float, float] | None = None
+        self._all.begin(title, begin, 1 - done / total)
 
         def report(now: float, left: float | None, *, ended: bool) -> None:
             row = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
+            seconds, of_all = now - begin, self._all.left(now)
             if self._form == "json":
-                warn(json.dumps({**row, "seconds": now - begin, "left": left, "ended": ended}))
+                warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
                 return
-            line = "{stage}: {done}/{total} {unit}".format_map(row)
-            line += f" in {_duration(now - begin)}" if ended else ""
-            warn(line + ("" if left is None else f", about {_duration(left)} left"))
+            line = "{stage}: {done}/{total} {unit}".format_map(row) + (f" in {_duration(seconds)}" if ended else "")
+            line += "" if left is None else f", about {_duration(left)} left"
+            warn(line + ("" if of_all is None else f"; of all stages about {_duration(of_all)} left"))
 
         def advance(units: float) -> None:
-            nonlocal now_done, said, paced_from
+            nonlocal now_done, said
             now_done += units
-            now, made = time.monotonic(), now_done - done
-            paced_from = paced_from or ((now, made) if made < _FEW * (total - done) else (begin, 0.0))
+            now, share = time.monotonic(), (now_done - done) / max(1, total - done)
+            self._all.reach(share, now)
             if now - said >= _LINE_INTERVAL_S and now_done < total:
-                said, (since, before) = now, paced_from
-                known = made > before and made >= max(_FEWEST_UNITS, _ENOUGH_TO_RECKON * (total - done))
-                report(now, (now - since) * (total - now_done) / (made - before) if known else None, ended=False)
+                said = now
+                known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON
+                report(now, (now - begin) * (1 / share - 1) if known else None, ended=False)
 
         yield advance
-        report(time.monotonic(), None, ended=True)
+        now = time.monotonic()
+        self._all.end(now)
+        report(now, None, ended=True)
 
 
 def _duration(seconds: float) -> str:

@@ -71,13 +71,23 @@ def corpus(tmp_path, monkeypatch):
     return read_corpus(tmp_path / "corpus", scratch=tmp_path)
 
 
-def test_needs_are_said_beside_what_is_free_and_more_is_refused(corpus, capsys):
-    # 0.5 GB of libraries and windows, 0.2 of each process, 22 kB a generation, and 40 kB of disk.
-    foretell(50_000, corpus, options(processes=2), Progress(form="json"), narrower="--tier")
-    said = json.loads(capsys.readouterr().err)
+def test_needs_are_said_beside_what_is_free(corpus, capsys):
+    progress = Progress(form="json")
+    # 0.5 GB of libraries and windows, 0.2 of each of two processes, 22 kB a generation, and 40 kB of disk.
+    foretell(50_000, corpus, options(processes=2), progress)
+    with progress.stage("matching notes", total=2, unit="generations") as advance:
+        advance(2)
+    said, stage = map(json.loads, capsys.readouterr().err.splitlines())
     assert said["message"].startswith("memory: about 2.0 GB needed, 3.0 GB free; disk: about 2.0 GB needed, ")
-    with pytest.raises(StorageError, match=r"about 5\.5 GB of memory, and 3\.0 GB are free; .* fewer --tier"):
-        foretell(100_000, corpus, options(processes=14), Progress(quiet=True), narrower="--tier")
+    assert stage["left_of_all"] > 0
+
+
+def test_more_than_there_is_is_refused_with_numbers(corpus):
+    said = r"about 5\.5 GB of memory, and 3\.0 GB are free; .* fewer "
+    with pytest.raises(StorageError, match=said + "--processes or generations at a time"):
+        foretell(100_000, corpus, options(processes=14), Progress(quiet=True))
+    with pytest.raises(StorageError, match=said + "--processes, --tier or --patients-per-cell"):
+        foretell(100_000, corpus, options(processes=14), Progress(quiet=True), asked=[("generating", 100_000)])
 
 
 @pytest.mark.parametrize(("role", "is_judged"), [("target", True), ("included", False)])

@@ -156,8 +156,10 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     digest = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["GENERATIONS"]
     assert digest not in (hashlib.sha256(generations.read_bytes()).hexdigest(), None)
     assert run([*arguments, "--out", str(tmp_path / "again"), "--progress", "json"]) == 0
+    # Each stage that there is was expected, in its order.
     stages = [row for row in map(json.loads, capsys.readouterr().err.splitlines()) if "stage" in row]
     assert len(stages) > 9
+    assert all(row["left_of_all"] > 0 for row in stages), [row["stage"] for row in stages if row["left_of_all"] is None]
     assert json.loads((tmp_path / "again" / "run.json").read_text())["settings"]["GENERATIONS"] == digest
     assert run(["again", str(tmp_path / "run"), "g", str(tokenizer_directory)]) == 3
     assert "it asked no model" in capsys.readouterr().err
