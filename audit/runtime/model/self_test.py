@@ -230,7 +230,8 @@ class SelfTest:
             )
         if any(not self._stops.isdisjoint(of_text) for of_text in ids):
             self.named.append(_SAID["end_in_notes"])
-        texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
+        unknown = tokenizer.unknown_token or "\0"
+        texts = [tokenizer.decode_with_spans(of_text)[0].replace(unknown, "") for of_text in ids]
         given, given_back = (sum(map(str.isalnum, "".join(of))) for of in (self._texts, texts))
         if 2 * given_back < given:
             raise _failed(

@@ -257,6 +257,11 @@ class ModelTokenizer:
         return self.id_of(self.settings.roles.get("eos_token", ""))
 
     @property
+    def unknown_token(self) -> str:
+        """How a word without a token is spelled, where it is spelled at all."""
+        return str(getattr(self._backend.model, "unk_token", None) or "")
+
+    @property
     def has_chat_template(self) -> bool:
         """Whether the tokenizer's files hold a chat template."""
         return self.settings.chat_template is not None
