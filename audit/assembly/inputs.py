@@ -75,8 +75,7 @@ class AuditInputs:
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form."""
         form: PromptForm = "text" if self.chat is None else "chat" if self.settings.prompt_form == "chat" else "both"
-        asks_control = self.control is not None and self.settings.control == "full"
-        return replace(self.settings.probed, form=form, asks_control=asks_control)
+        return replace(self.settings.probed, form=form, asks_control=self.control is not None)
 
     @property
     def narrowed(self) -> list[Narrowing]:
@@ -208,8 +207,6 @@ def require_together(settings: AuditSettings) -> None:
     """Raise `UsageError` where an option asks for what another leaves out."""
     for asked, is_asked, left_out in (
         ("--tasks", settings.tasks is not None and not settings.everyday, "--no-everyday"),
-        ("--score-all", settings.score_all and not settings.score, "--no-score"),
-        ("--control scores", settings.control == "scores" and not settings.score, "--no-score"),
         ("--control-model", settings.control_model is not None and settings.control == "none", "--control none"),
     ):
         if is_asked:

@@ -158,6 +158,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
                 *described.find_fit_caveats(facts.values(), inputs.profile),
             ],
         )
+        results = results.model_copy(update={"doubts": scored.self_test_doubts(run.store)})
         verdict = decide(inputs.policy, Estimates(exact), results, published=Estimates(published))
         results = results.model_copy(update={"verdict": verdict})
         record = described.describe_run(inputs, prompts=prompts, bound=run.store.settings())

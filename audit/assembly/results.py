@@ -172,8 +172,7 @@ def find_conditions(
     }
     holds: dict[str, object] = {
         "no_held_out_no_control": not corpus.has_counterfactual and no_control,
-        "no_held_out_control": not corpus.has_counterfactual and not no_control and probed.asks_control,
-        "no_held_out_scores": not corpus.has_counterfactual and not no_control and not probed.asks_control,
+        "no_held_out_control": not corpus.has_counterfactual and not no_control,
         "other_tokenizer": files and files.adapter and no_control and settings.control != "none",
         "weights_leave": settings.release == "weights" and not settings.draws,
         "labels_by_judge": source == "openai",
@@ -216,7 +215,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
         "--score": settings.score,
-        "--score-all": settings.score_all,
         "--everyday": settings.everyday,
         "--draws": settings.draws,
         "--tasks": inputs.tasks and _file_digest(inputs, inputs.tasks.digest, is_own=bool(inputs.tasks.own)),
@@ -239,7 +237,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--ngram": settings.ngram,
         "--max-new-tokens": settings.max_new_tokens,
         "--patients-per-cell": settings.patients_per_cell,
-        "--no-refine": settings.no_refine,
         "--controls": settings.controls,
         "--training-length": settings.training_length,
         "--training-log": inputs.digests.get("--training-log"),

@@ -1,14 +1,15 @@
 """Asking the models: whose notes are scored, by which models, what the control model is asked, and the self-test.
 
-Every target's notes are scored (docs/methods.md, sections 13 and 14), with `--score-all` every train patient's, and
-those of the patients whom the site named besides, who are in no figure (with `--score-all` in those of membership).
+Every target's notes are scored (docs/methods.md, sections 13 and 14), and those of the patients whom the site named
+besides, who are in no figure.
 """
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import polars as pl
@@ -22,10 +23,11 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
 from clinaudit.audit.runtime.console import warn
 from clinaudit.audit.runtime.model.audited_model import CONTROL_IDENTITY, ENGINE_IDENTITY, AuditedModel, EngineInUse
-from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest, longest_tested
+from clinaudit.audit.runtime.model.self_test import ASKED, TEXTS, SelfTest, longest_tested
 from clinaudit.audit.runtime.run.directory import write_atomically
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.reports.schema.run_results import TrainingLoss
 
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
@@ -34,12 +36,7 @@ def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     """Return the texts to score, of `plan_texts`, of those `asked` (patient_id, role); none if none are wanted."""
     if not inputs.settings.score:
         asked = asked.clear()
-    trained = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
-    everybody = pl.DataFrame({"patient_id": trained}, schema={"patient_id": pl.String})
-    patients = pl.concat([asked.select("patient_id", "role"), everybody.with_columns(role=pl.lit("target"))])
-    # Who is named besides counts as all others where everybody does.
-    patients = patients.unique("patient_id", keep="last")
-    return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
+    return plan_texts(asked, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
 #: What the engine of a run is asked before anything else.
@@ -90,8 +87,11 @@ def measure_scored(
     }
 
 
-#: The setting of a run that holds what its self-test named; a resumed run is not tested again.
+#: The settings of a run that hold what its self-test named, and what it doubts; a resumed run is not tested again.
 _PASSED: Final = "self-test"
+_DOUBTED: Final = "self-test doubts"
+#: Notes of patients trained on by whose counts of tokens the model is judged, at most.
+_COUNTED: Final = 2000
 #: What the self-test states, with figures of the notes.
 _FILE: Final = "self_test.json"
 
@@ -108,22 +108,44 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
     patients = sorted(corpus.patient_ids("train") or corpus.patients)
     chosen = random.Random(settings.seed).sample(patients, min(TEXTS, len(patients)))
     texts = [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]
-    is_chat = inputs.probed.form == "chat"
-    test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score, chat=is_chat)
+    others = (note.text for one in patients if one not in chosen[:ASKED] for note in corpus.notes_of(one))
+    test = SelfTest(
+        inputs.model,
+        inputs.tokenizer,
+        texts,
+        scores=settings.score,
+        chat=inputs.probed.form == "chat",
+        others=list(islice(others, _COUNTED)),
+        logged=logged_loss(inputs.training or ()),
+    )
     with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
         test.run_before_loading()
         advance(1)
 
     def ask(engine: EngineInUse) -> None:
         test(engine)
-        named = list(dict.fromkeys(test.named))
-        for sentence in named:
+        named, doubts = list(dict.fromkeys(test.named)), test.doubts
+        for sentence in (*doubts, *named):
             warn(f"warning: self-test: {sentence}")
-        stated = {"named": named, "stated": test.stated}
+        stated = {"doubts": doubts, "named": named, "stated": test.stated}
         write_atomically(run.directory.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
-        run.store.bind_settings({_PASSED: named})
+        run.store.bind_settings({_PASSED: named, _DOUBTED: doubts})
 
     return ask
+
+
+def logged_loss(log: Sequence[TrainingLoss]) -> float | None:
+    """Return the most that a model lost on its training notes when it was saved, at its best epoch or later."""
+    rows = sorted(log, key=lambda row: row.epoch)
+    validated = [place for place, row in enumerate(rows) if row.validation_loss is not None]
+    best = min(validated, key=lambda place: rows[place].validation_loss or 0.0, default=len(rows) - 1)
+    return max((row.train_loss for row in rows[max(best, 0) :] if row.train_loss is not None), default=None)
+
+
+def self_test_doubts(store: RunStore) -> list[str]:
+    """Return why the self-test doubts that the model is as it was trained: such a run does not pass."""
+    doubts: list[str] = store.settings().get(_DOUBTED, [])
+    return doubts
 
 
 def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:

@@ -147,8 +147,7 @@ def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `queries_needed.parquet`: each opening, of each model that scored its note.
 
     `openings` are those of `find_openings`, `scores` those of `score_notes`. `log_prob` is ln p of what follows the
-    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12. With
-    `--score-all` the notes of patients named besides count as everybody's, but their openings as theirs.
+    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12.
     """
     window = pl.col("log_probs").list.slice(
         pl.col("token_start") - pl.col("first_token"), pl.col("token_end") - pl.col("token_start")

@@ -7,7 +7,7 @@ JudgeChoice = Literal["lexicon", "openai"]
 JudgeDecoding = Literal["deterministic", "provider-default"]
 Controls = Literal["sensitive", "any"]
 #: What the control model is asked: the prompts and the notes' scores, the scores alone, or nothing.
-Control = Literal["full", "scores", "none"]
+Control = Literal["full", "none"]
 EngineName = Literal["vllm", "transformers", "openai"]
 #: What stays in a masked prompt: what its question needs (HIPAA's minimum necessary, 164.502(b)); or of that nothing
 #: which 164.514(b)(2)(i) lists, such as a city.

@@ -99,9 +99,8 @@ class ScoringOptions(Options):
     """What an insider with the weights gets: how likely the model holds the notes, and which model it was before."""
 
     score: bool = option(True, "Score the targets' notes.")
-    score_all: bool = option(False, "Score the notes of all train patients.")
     control_model: Path | None = option(None, "MODEL before its training.", metavar="DIR", shown="an adapter's base")
-    control: Control = option("full", "Its work: prompts and scores, scores alone, or none.")
+    control: Control = option("full", "Ask and score it, too, or not: none.")
     everyday: bool = option(True, "Ask everyday tasks, too.")
     tasks: Path | None = option(None, "More everyday tasks (JSONL).", metavar="FILE")
 
@@ -117,7 +116,6 @@ class PromptOptions(Options):
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
-    no_refine: bool = option(False, "Keep the matcher's pairs, as the paper does.")
     controls: Controls = option("sensitive", "Candidates: patients with a panel diagnosis, or any.")
     include_patients: Path | None = option(None, "Ask about these ids, too; they enter no figure.", metavar="FILE")
     #: A site's own diagnoses (id -> table), from the configuration only.

@@ -188,7 +188,7 @@ class _Publication:
         of_train = row.metric == "membership_found" or (row.metric in _OF_OPENINGS and row.arm == "control")
         arm = "train" if of_train else row.arm
         if of > self.targets[arm]:
-            # More patients than are targets (`--score-all`) are of a split.
+            # More patients than are targets are of a split.
             split = self.exact.find("patients", arm=arm)
             return [None if split is None else int(split.value or 0)]
         above: list[int | None] = [self.targets[arm]] if arm else []

@@ -66,6 +66,8 @@ class Verdict(Record):
     not_asked: dict[str, int] = Field(default_factory=dict)
     #: Options that left out what the policy asks about. Where there are any, the run does not pass.
     narrowed: list[Narrowing] = Field(default_factory=list)
+    #: Why the model may not be as it was trained. Where there is a reason, the run does not pass.
+    doubts: list[str] = Field(default_factory=list)
 
 
 #: What a text can say of a diagnosis; the order of every matrix's rows and columns.
@@ -152,6 +154,8 @@ class RunResults(Record):
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     narrowed: list[Narrowing] = Field(default_factory=list)
+    #: Why the self-test doubts that the model is as it was trained.
+    doubts: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
     #: Every class of attack, and whether it was run; and how the model gets out, as the site says.
     attacks: list[Attack] = Field(default_factory=list)

@@ -136,6 +136,8 @@ def verdict_title(verdict: Verdict | None) -> str:
         return f"Fail: this model {join_words([words for kind, words in _CLAIMS.items() if kind in kinds])}"
     if verdict.status == "inconclusive":
         number = sum(rule.status == "inconclusive" for rule in verdict.rules)
+        if verdict.doubts and not number:
+            return "Undecided: the model may not be as it was trained"
         if not number:
             return "Undecided: part of what the policy asks about was left out"
         return (
@@ -156,7 +158,7 @@ def found_sentences(report: RunReport) -> list[str]:
     sentences = _leak_sentences(rules, estimates) if rules else [_most_sentence(verdict.rules, estimates)]
     if not rules and verdict.status == "pass":
         sentences.append(NO_PROOF)
-    return [sentence for sentence in [*sentences, *verdict.remarks] if sentence]
+    return [sentence for sentence in [*verdict.doubts, *sentences, *verdict.remarks] if sentence]
 
 
 def _leak_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:

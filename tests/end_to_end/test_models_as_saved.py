@@ -14,6 +14,7 @@ from support.runs.command_line import command, run_command
 from support.runs.tables import exact_of
 from support.runs.tiny_demo import TinyDemo
 
+from clinaudit.audit.api.functions import load_results
 from clinaudit.audit.assembly.again import make_again
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.reports.estimates.frame import Row
@@ -73,6 +74,13 @@ def wants_other_decoding(model: Path) -> None:
     edit(model / "generation_config.json", **other)
 
 
+def swap_layers(tensors: dict[str, torch.Tensor]) -> None:
+    """Put each of the two layers in the other's place: all shapes are as before."""
+    for name in [name for name in tensors if "layers.0." in name]:
+        other = name.replace("layers.0.", "layers.1.")
+        tensors[name], tensors[other] = tensors[other], tensors[name]
+
+
 def fewer_embeddings(model: Path) -> None:
     name = "model.embed_tokens.weight"
     edit(model / "config.json", vocab_size=600)
@@ -126,6 +134,20 @@ def test_the_same_model_has_the_same_figures(name: str, plain: list[Row], tiny_d
         for row in texts
     ]
     assert again == [(row["text"], row["text"]) for row in texts]
+
+
+def test_a_model_that_is_not_as_it_was_trained_is_named_on_the_first_screen(
+    tiny_demo: TinyDemo, tmp_path: Path
+) -> None:
+    status, said, figures = audit(tiny_demo, tmp_path, lambda model: weights(model, swap_layers))
+    assert status == 8
+    assert not any(row.value for row in figures if row.metric == "memorized_fraction")
+    assert "hardly likelier than counts of words" in " ".join(said.split())
+    verdict = load_results(tmp_path / "run").decision
+    assert verdict is not None
+    assert (verdict.status, len(verdict.doubts)) == ("inconclusive", 1)
+    assert "may not be as it was trained" in verdict.reason
+    assert "hardly likelier than counts of words" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -50,12 +50,11 @@ def build(
     sets: int = 100,
     controls: Controls = "sensitive",
     seed: int = 0,
-    refined: bool = True,
     has_control: bool = False,
 ) -> MatchedCohort:
     """Return the matched cohort of one diagnosis."""
     candidates = candidates_of(people, diagnosis, controls=controls)
-    return match_cohort(candidates, sets=sets, seed=seed, refined=refined, has_control=has_control)
+    return match_cohort(candidates, sets=sets, seed=seed, has_control=has_control)
 
 
 def estimates_of(people: Sequence[Person], cohort: MatchedCohort, diagnosis: str = "hiv") -> Estimates:

@@ -70,15 +70,13 @@ class MatchedCohort(NamedTuple):
     reason: str | None
 
 
-def match_cohort(
-    candidates: pl.DataFrame, *, sets: int, seed: int, refined: bool, has_control: bool = False
-) -> MatchedCohort:
+def match_cohort(candidates: pl.DataFrame, *, sets: int, seed: int, has_control: bool = False) -> MatchedCohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     `candidates` are those of one diagnosis, with a column `misses`: whether some tier cannot be asked of the patient
     for it. Their order does not count. Without a nontrain arm, or with an empty cell, there are no members, and the
     status is `unavailable`; but with a control model (`has_control`) a set without a nontrain arm is of the two train
-    patients. A cohort that is not `refined` has the matcher's own pairs, as in the paper.
+    patients.
 
     A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
     who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
@@ -90,12 +88,12 @@ def match_cohort(
         nobody = schema_of("cohorts") | {"misses": pl.Boolean()}
         return MatchedCohort(pl.DataFrame(schema=nobody), "unavailable", missing)
     # In the last attempt nobody is preferred.
-    found = [_match(cells, preferred=[0] * len(cells), sets=sets, refined=refined)]
-    if refined and any(cell["misses"].any() for cell in cells):
+    found = [_match(cells, preferred=[0] * len(cells), sets=sets)]
+    if any(cell["misses"].any() for cell in cells):
         # Stable: random order remains within both.
         ordered = [cell.sort("misses", maintain_order=True) for cell in cells]
         preferred = [int((~cell["misses"]).sum()) for cell in cells]
-        found.insert(0, _match(ordered, preferred=preferred, sets=sets, refined=True))
+        found.insert(0, _match(ordered, preferred=preferred, sets=sets))
 
     def rank(cohort: MatchedCohort) -> tuple[int, int]:
         sets, incomplete = (of["match_id"].n_unique() for of in (cohort.members, cohort.members.filter("misses")))
@@ -113,9 +111,9 @@ def divide(candidates: pl.DataFrame, *, seed: int, has_control: bool) -> list[pl
     return [eligible.filter(arm=arm, present=present) for arm, present in (CELLS[:2] if of_one_arm else CELLS)]
 
 
-def _match(cells: Sequence[pl.DataFrame], *, preferred: Sequence[int], sets: int, refined: bool) -> MatchedCohort:
+def _match(cells: Sequence[pl.DataFrame], *, preferred: Sequence[int], sets: int) -> MatchedCohort:
     covariates = [tabulate_covariates(cell) for cell in cells]
-    rows, propensities = choose_sets(covariates, sets, refined=refined, preferred=preferred)
+    rows, propensities = choose_sets(covariates, sets, preferred=preferred)
     chosen = [of[np.sort(own)] for of, own in zip(covariates, rows.T, strict=True)]
     # Sets are numbered by the ids of their train positives, whatever the random order was.
     number = cells[0]["patient_id"].gather(rows[:, 0]).arg_sort().arg_sort()
@@ -190,11 +188,11 @@ def match_cohorts(
     candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
     who = pl.struct("patient_id", "diagnosis")
     marked = candidates.with_columns(misses=who.is_in(missing.select(who=who)["who"].implode()))
-    found, sets, refined = list[MatchedCohort](), settings.patients_per_cell, not settings.no_refine
+    found, sets = list[MatchedCohort](), settings.patients_per_cell
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
         for diagnosis in ids:
             own = marked.filter(diagnosis=diagnosis)
-            found.append(match_cohort(own, sets=sets, seed=settings.seed, refined=refined, has_control=has_control))
+            found.append(match_cohort(own, sets=sets, seed=settings.seed, has_control=has_control))
             advance(1)
     cohorts = pl.concat([cohort.members for cohort in found]).drop("misses")
     outcomes = [(diagnosis, cohort.status, cohort.reason) for diagnosis, cohort in zip(ids, found, strict=True)]

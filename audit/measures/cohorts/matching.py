@@ -234,13 +234,13 @@ class MatchedSets(NamedTuple):
     propensities: NDArray[np.float64]
 
 
-def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, preferred: Sequence[int]) -> MatchedSets:
+def choose_sets(cells: Sequence[Covariates], sets: int, *, preferred: Sequence[int]) -> MatchedSets:
     """Match train positives to nontrain positives, then each of them to a negative of its arm; so many `sets` at most.
 
     Of two cells, where nobody is outside the training data, train positives are matched to train negatives. `cells` are
     the covariates of all candidates, at least one row each, in random order. In cell i the first `preferred[i]` rows
     are matched with one another as far as they go, and the others used only where they are too few for all possible
-    sets. `refined`: swaps and drops for balance follow the matching.
+    sets. Swaps and drops for balance follow the matching.
     """
     most = min(sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
@@ -251,9 +251,7 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
     # A row of a smaller group is never left over. So where preferred rows are too few, just enough others stand beside.
     first = [most if 0 < few < most else pool for few, pool in zip(preferred, pools, strict=True)]
     # In random order: taking the first sets favours no patient.
-    rows, propensities = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)])
-    if not refined:
-        return MatchedSets(rows[:sets], propensities[:sets])
+    rows = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)]).rows
     chosen = improve_balance(
         [cell[:size] for cell, size in zip(cells, pools, strict=True)],
         rows[:sets].T.tolist(),

@@ -110,7 +110,7 @@ def _change(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]
 #: May differ: what a mitigation changes; what is asked beside the greedy answers, and compared where both runs have it;
 #: what no generation or verdict depends on; and what is only stated.
 _FREE: Final = frozenset(
-    {"MODEL", "--base-model", "GENERATIONS", "--score", "--score-all", "--everyday", "--tasks", "--control-model"}
+    {"MODEL", "--base-model", "GENERATIONS", "--score", "--everyday", "--tasks", "--control-model"}
     | {"--control", "--max-batch", "--policy", "--training-log", "--judge-labels"}
 )
 #: Do not change what a metric means, but may move it a little: they are named in the warnings.

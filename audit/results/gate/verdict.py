@@ -70,7 +70,12 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]
     is_done = not any(row.count_high for row in estimates.rows("missing"))
     status, reason = conclude(
-        [rule.status for rule in rules], is_done=is_done, not_asked=not_asked, narrowed=narrowed, given=given
+        [rule.status for rule in rules],
+        is_done=is_done,
+        not_asked=not_asked,
+        narrowed=narrowed,
+        given=given,
+        doubts=results.doubts,
     )
     return Verdict(
         status=status,
@@ -84,6 +89,7 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         ],
         not_asked=not_asked,
         narrowed=narrowed,
+        doubts=results.doubts,
     )
 
 
@@ -93,17 +99,20 @@ def conclude(
     is_done: bool,
     not_asked: Mapping[str, int],
     narrowed: Sequence[Narrowing],
+    doubts: Sequence[str],
     given: bool = False,
 ) -> tuple[Status, str]:
     """Return the verdict on a run and its reason.
 
     `not_asked`: tier that was not asked -> rules of the policy about it. `narrowed`: options that left out what the
-    policy asks about. `is_done`: nothing that was planned is missing. `given`: no model was asked (`analyze`).
+    policy asks about. `doubts`: why the model may not be as it was trained. `is_done`: nothing that was planned is
+    missing. `given`: no model was asked (`analyze`).
     """
     count, total = Counter(statuses), len(statuses)
     rules = f"{total} rules of the tiers that were asked" if not_asked else f"policy's {total} rules"
     left_out = [not_asked_sentence(not_asked, given=given)] if not_asked else []
     left_out += [narrowed_sentence(narrowed)] if narrowed else []
+    left_out += ["The model may not be as it was trained."] if doubts else []
     more = "".join(f" {sentence}" for sentence in left_out)
     if count["fail"]:
         return "fail", f"The model breaks {count['fail']} of the {rules}.{more}"

@@ -238,7 +238,13 @@ def require_concluded(published: RunReport) -> None:
     # Where it is not printed how much is missing, it may be nothing.
     maybe_done = [False] if any(missing) else [True, False] if None in missing else [True]
     if recorded.status not in {
-        conclude(statuses, is_done=is_done, not_asked=recorded.not_asked, narrowed=recorded.narrowed)[0]
+        conclude(
+            statuses,
+            is_done=is_done,
+            not_asked=recorded.not_asked,
+            narrowed=recorded.narrowed,
+            doubts=recorded.doubts,
+        )[0]
         for is_done in maybe_done
     }:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))

@@ -29,6 +29,7 @@ from clinaudit.audit.runtime.model.engines.transformers_engine import score_text
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.rewriting import seem_rewritten
+from clinaudit.audit.runtime.model.token_counts import likelihood_by_counts
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
@@ -42,6 +43,8 @@ TEXTS: Final = 40
 _NEW_TOKENS: Final = 30
 #: Tokens of the prompts, a text each: batches of such prompts are padded.
 _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
+#: Patients whose notes the model is asked about.
+ASKED: Final = len(_PROMPT_TOKENS)
 #: Control tokens that may stand before a text, at most.
 _BEFORE: Final = 8
 #: Share of the tokens asked for that a whole answer has at least.
@@ -52,8 +55,19 @@ _ALIKE_STEPS: Final = 2
 #: Mean difference of ln p beyond which two ways to compute it are not the same: in float32, and in half precision.
 _SAME_FLOAT32: Final = 0.01
 _SAME: Final = 0.1
-#: Nats a token by which the notes must be likelier than their shuffled tokens, not to be warned of.
+#: Nats a token by which the notes must be likelier than their shuffled tokens, for the model not to be doubted.
 _LIKELIER: Final = 0.5
+#: Notes of other patients by whose counts of tokens the model is judged, at least.
+_FEWEST_COUNTED: Final = 20
+#: Share of what pairs of tokens tell beyond single ones that any model of language tells: SmolLM2, which had never seen
+#: a patient, told 0.47 of the demo's notes, which are much alike, and with faults in weights or settings mostly less.
+_TOLD: Final = 1 / 3
+#: Nats a token that the loss of notes may exceed that of the training log: their beginnings are the hardest part.
+_ABOVE_LOG: Final = 1.0
+#: Nats a token by which an adapter must make the notes likelier, not to be named.
+_BY_ADAPTER: Final = 0.05
+#: Share of letters and digits that a tokenizer must give back: at 2% lost, of every two windows of 30 tokens one is.
+_GIVEN_BACK: Final = 0.98
 #: Nats a token by which another form must be likelier, to be named: a model that knew its notes by heart lost 0.4 by
 #: other line ends and 0.6 by lines where there had been none, and of notes it did not know at most 0.2.
 _OTHER_FORM: Final = 0.3
@@ -89,18 +103,31 @@ class _Continuation(NamedTuple):
 class SelfTest:
     """The self-test of one model by some texts.
 
-    `scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit.
+    `scores` and `chat` say whether a served model is asked for scores, and in a chat alone, in the audit. `others` are
+    notes of patients trained on but the first `ASKED`; `logged`: the loss of training by its log, where there is one.
     """
 
     def __init__(
-        self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str], *, scores: bool, chat: bool
+        self,
+        model: AuditedModel,
+        tokenizer: ModelTokenizer,
+        texts: Sequence[str],
+        *,
+        scores: bool,
+        chat: bool,
+        others: Sequence[str] = (),
+        logged: float | None = None,
     ) -> None:
         self._model, self._tokenizer = model, tokenizer
         self._scores = scores or model.files is not None
         self._in_chat = chat and model.files is None
         self._texts = texts
+        # A model that was trained in a chat finds bare notes less likely than its log says.
+        self._others, self._logged = others, None if tokenizer.has_chat_template else logged
         #: What differs legally, and what could not be tested: sentences for the report.
         self.named: list[str] = []
+        #: Why the model may not be as it was trained: sentences for the verdict, which is then no pass.
+        self.doubts: list[str] = []
         #: The same with figures of the notes, for the evidence.
         self.stated: list[str] = []
         #: What stands before a prompt; a model that has always read it there finds nothing likely without.
@@ -203,7 +230,8 @@ class SelfTest:
             )
         if any(not self._stops.isdisjoint(of_text) for of_text in ids):
             self.named.append(_SAID["end_in_notes"])
-        texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
+        unknown = tokenizer.unknown_token or "\0"
+        texts = [tokenizer.decode_with_spans(of_text)[0].replace(unknown, "") for of_text in ids]
         given, given_back = (sum(map(str.isalnum, "".join(of))) for of in (self._texts, texts))
         if 2 * given_back < given:
             raise _failed(
@@ -211,6 +239,8 @@ class SelfTest:
                 "made for another language",
                 "give the tokenizer that the model was trained with, with its tokenizer.json",
             )
+        if given_back < _GIVEN_BACK * given:
+            self.doubts.append(_SAID["loses_text"])
         words, known = (re.findall(r"\w+", " ".join(of)) for of in (self._texts, texts))
         if 2 * sum(map(set(known).__contains__, words)) < len(words):
             raise _failed(
@@ -265,7 +295,7 @@ class SelfTest:
             # One model at a time is loaded.
             of_base = None if files.adapter is None else self._mean_log_prob(load(replace(files, adapter=None)))
             network = load(files)
-            if of_base is not None and self._mean_log_prob(network) < of_base:
+            if of_base is not None and self._mean_log_prob(network) < of_base + _BY_ADAPTER:
                 self.named.append(_SAID["base_likelier"])
             self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
             untyped: Any = GenerationConfig
@@ -324,7 +354,7 @@ class SelfTest:
 
     def _short_texts(self, texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
         """Yield the ids of some texts' beginnings, of two tokens or more, after those that stand before a prompt."""
-        for text in texts[: len(_PROMPT_TOKENS)]:
+        for text in texts[:ASKED]:
             ids = self._before + self._tokenizer.encode(text)[: longest_tested(self._model) - 1 - len(self._before)]
             if len(ids) > 1:
                 yield ids
@@ -337,9 +367,9 @@ class SelfTest:
         return sum(log_probs) / max(1, len(log_probs))
 
     def _compare_forms(self, engine: Engine | EngineInUse) -> None:
-        """State how likely the model holds the texts beside their tokens shuffled; name where it is no more.
+        """State how likely the model holds the texts beside their tokens shuffled, and doubt it where it is no more.
 
-        Likewise name where it holds them likelier in another form than the corpus has, which it was trained on.
+        Name where it holds them likelier in another form than the corpus has, which it was trained on.
         """
         shuffler, begins = random.Random(0), self._tokenizer.id_of(self._tokenizer.settings.roles.get("bos_token", ""))
         before = self._before
@@ -365,12 +395,30 @@ class SelfTest:
         means = {how: float(np.mean(log_probs[how])) for how in forms if how in log_probs}
         in_order, in_any = means.pop(""), means.pop("shuffled")
         self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
-        if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
-            self.named.append(_SAID["hardly_likelier"])
+        self._doubt(bodies, in_order, in_any)
         how = max(means, key=means.__getitem__, default="")
         if how and means[how] > in_order + _OTHER_FORM:
             self.named.append(_SAID["other_form"].format(how=how))
             self.stated.append(f"mean ln p a token: {means[how]:.2f} in notes {how}")
+
+    def _doubt(self, bodies: Sequence[tuple[int, ...]], in_order: float, in_any: float) -> None:
+        """Compare mean ln p of notes with what every model surpasses that was trained on such notes, and is as it was.
+
+        `bodies` are the tokens of the notes, and `in_any` is the mean of the same ones shuffled.
+        """
+        if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
+            self.doubts.append(_SAID["hardly_likelier"])
+        if len(self._others) >= _FEWEST_COUNTED:
+            others = [ids.tolist() for ids in self._tokenizer.encode_many(self._others)]
+            alone, pairs = likelihood_by_counts(bodies, others, vocabulary=self._tokenizer.size)
+            self.stated.append(f"mean ln p a token by counts: {alone:.2f} of single tokens, {pairs:.2f} of pairs")
+            if in_order < alone + _TOLD * (pairs - alone):
+                self.doubts.append(_SAID["less_than_counts"])
+            elif in_order < pairs:
+                self.named.append(_SAID["less_than_pairs"])
+        if self._logged is not None and -in_order > self._logged + _ABOVE_LOG:
+            self.doubts.append(_SAID["above_log"])
+            self.stated.append(f"loss of training by its log: {self._logged:.2f}")
 
 
 def _continue(

@@ -24,7 +24,6 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
 TOKENIZER_CONFIG: Final = "tokenizer_config.json"
-_PIECES: Final = "tokenizer.model"
 #: As transformers names them; each may be a text or a record with `content`.
 _ROLES: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _MORE: Final = ("additional_special_tokens", "extra_special_tokens")
@@ -83,16 +82,19 @@ def load_rules(directory: Path) -> Any:
     from tokenizers import Tokenizer
 
     file = directory / "tokenizer.json"
-    if file.is_file():
-        try:
-            rules: Any = Tokenizer.from_file(str(file))
-        except Exception as error:  # noqa: BLE001 (the library raises plain `Exception`)
-            raise BadInputError(
-                f"the tokenizer in {directory.name} cannot be loaded: tokenizer.json is not as the tokenizers library "
-                f"reads it ({type(error).__name__}); save the tokenizer again, or download it again"
-            ) from None
-    else:
-        rules = _convert(directory)
+    if not file.is_file():
+        # What another program makes of a slow tokenizer's files may cut texts otherwise than training did.
+        raise BadInputError(
+            f"the tokenizer in {directory.name} has no tokenizer.json, which alone says how texts are cut; give that "
+            "of training, or have transformers save it as a fast tokenizer (AutoTokenizer, save_pretrained)"
+        )
+    try:
+        rules: Any = Tokenizer.from_file(str(file))
+    except Exception as error:  # noqa: BLE001 (the library raises plain `Exception`)
+        raise BadInputError(
+            f"the tokenizer in {directory.name} cannot be loaded: tokenizer.json is not as the tokenizers library "
+            f"reads it ({type(error).__name__}); save the tokenizer again, or download it again"
+        ) from None
     rules.no_padding()
     rules.no_truncation()
     if getattr(rules.model, "dropout", None):
@@ -101,49 +103,6 @@ def load_rules(directory: Path) -> Any:
     if rules.decoder is None:
         rules.decoder = _lost_decoder(json.loads(rules.to_str()))
     return rules
-
-
-def _convert(directory: Path) -> Any:
-    """Return the rules that transformers makes of older files, where it can."""
-    import transformers
-    from tokenizers import Tokenizer
-
-    named = printable(read_settings(directory).class_name)[:80] or "unnamed"
-    quieten: Any = transformers.utils.logging.set_verbosity_error
-    quieten()
-    why, advice = "", "slow tokenizers (Python code) are not read; save it as a fast tokenizer"
-    try:
-        loaded = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-        if (backend := getattr(loaded, "backend_tokenizer", None)) is not None:
-            rules: Any = Tokenizer.from_str(backend.to_str())
-            if not (directory / _PIECES).is_file() or _cuts_as_pieces(rules, directory / _PIECES):
-                return rules
-            why = f", whose rules cut texts otherwise than {_PIECES} says"
-            advice = "give the tokenizer.json that the model was trained with"
-    except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
-        lacks = f"; {error.name} is not installed" if isinstance(error, ImportError) and error.name else ""
-        why = f", {type(error).__name__}{lacks}"
-    raise BadInputError(
-        f"the tokenizer in {directory.name} cannot be loaded: it has no tokenizer.json, and of its other files "
-        f"transformers makes none (class {named}{why}); {advice}"
-    )
-
-
-#: Text as notes have it: letters, numbers, blanks, line breaks, and characters that a vocabulary may lack.
-_PROBE: Final = "Patient: Jane Roe (G2P1)\nDOB: 01/02/1970\nHPI: 45-year-old,  37.5°C — naïve.\tplan:\n\nrest"
-
-
-def _cuts_as_pieces(rules: Any, file: Path) -> bool:
-    """Whether rules give a text the pieces that SentencePiece's own library gives it; ids may begin elsewhere."""
-    from sentencepiece import SentencePieceProcessor
-
-    try:
-        pieces: Any = SentencePieceProcessor(model_file=str(file))
-    except (RuntimeError, OSError):  # of tiktoken: how texts are cut stands in no file
-        return False
-    own = [pieces.id_to_piece(number) for number in pieces.encode(_PROBE)]
-    # By their ids: of an unknown piece the library's `tokens` are its characters.
-    return own == list(map(rules.id_to_token, rules.encode(_PROBE, add_special_tokens=False).ids))
 
 
 def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -298,6 +257,11 @@ class ModelTokenizer:
     def eos_id(self) -> int | None:
         """The end-of-sequence token's id, if there is one."""
         return self.id_of(self.settings.roles.get("eos_token", ""))
+
+    @property
+    def unknown_token(self) -> str:
+        """How a word without a token is spelled, where it is spelled at all."""
+        return str(getattr(self._backend.model, "unk_token", None) or "")
 
     @property
     def has_chat_template(self) -> bool:

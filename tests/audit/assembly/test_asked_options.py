@@ -20,8 +20,6 @@ def settings_of(folder, **options):
     ("options", "left_out"),
     [
         ({"tasks": Path("tasks.jsonl"), "everyday": False}, "--no-everyday"),
-        ({"score_all": True, "score": False}, "--no-score"),
-        ({"control": "scores", "score": False}, "--no-score"),
         ({"control": "none", "control_model": Path("before")}, "--control none"),
     ],
 )

@@ -11,21 +11,19 @@ from support.evidence_frames import evidence
 from support.patient_facts import NOTE, facts_of, writer_of
 from support.repeating_notes import PLAIN, corpus_with
 from support.runs.written_answers import save_model
-from support.written_corpus import write_corpus
 
 from clinaudit.audit.assembly import costs, pipeline, results
 from clinaudit.audit.assembly.costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import load_inputs
 from clinaudit.audit.assembly.results import audited_prompts, find_conditions, hidden_digest, list_attacks
-from clinaudit.audit.assembly.scored import plan_scores
+from clinaudit.audit.assembly.scored import logged_loss
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.stage import load_labelled_set
 from clinaudit.audit.runtime.console import Progress
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.settings import AuditSettings, ReadingOptions
 from clinaudit.audit.statistics.estimates import share_row
@@ -35,6 +33,7 @@ from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.run_results import TrainingLoss
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
 
@@ -157,6 +156,24 @@ def corpus_of(folder, *texts):
     return read_corpus(folder)
 
 
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([], None),
+        ([(3.0, 2.0), (1.0, 0.9), (0.2, 1.4)], 1.0),
+        # Without validation the last epoch's.
+        ([(3.0, None), (0.5, None)], 0.5),
+        ([(None, 0.9)], None),
+    ],
+)
+def test_the_loss_of_the_log_is_that_of_the_best_epoch_or_a_later_one(losses, expected):
+    log = [
+        TrainingLoss(epoch=epoch, train_loss=train, validation_loss=validation, perplexity=None)
+        for epoch, (train, validation) in enumerate(losses)
+    ]
+    assert logged_loss(log[::-1]) == expected
+
+
 def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_path):
     same, again = (
         corpus_of(tmp_path / "a", "cc: cough", "cc: fall"),
@@ -168,30 +185,6 @@ def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_pa
     others = {hidden_digest(other, b"p0\np1\n"), hidden_digest(same, b"p0\n"), hashlib.sha256(b"p0\np1\n").hexdigest()}
     assert digest not in others
     assert len(others) == 3
-
-
-ASKED = {"p1": "target", "q1": "target", "p2": "included", "q2": "included"}
-#: Trained on; those whose ids begin with q were never seen.
-EVERYBODY = dict.fromkeys(("p1", "p2", "p3"), "target")
-
-
-@pytest.mark.parametrize(
-    ("score", "score_all", "expected"), [(True, False, ASKED), (True, True, ASKED | EVERYBODY), (False, False, {})]
-)
-def test_who_is_named_besides_counts_only_where_everybody_does(
-    tmp_path, tokenizer_directory, *, score, score_all, expected
-):
-    corpus = write_corpus(tmp_path / "corpus", {name: [f"cc: cough of {name}\n"] for name in (*ASKED, "p3", "q3")})
-    inputs: Any = SimpleNamespace(
-        settings=SimpleNamespace(score=score, score_all=score_all),
-        corpus=corpus,
-        tokenizer=ModelTokenizer(tokenizer_directory),
-        model=SimpleNamespace(context_length=100),
-    )
-    asked = pl.DataFrame(list(ASKED.items()), schema=["patient_id", "role"], orient="row")
-    texts = plan_scores(asked, inputs)
-    assert dict(texts.select("patient_id", "role").iter_rows()) == expected
-    assert texts.height == len(expected)
 
 
 def test_each_caveat_has_a_condition_and_each_of_its_words_a_meaning(tmp_path):

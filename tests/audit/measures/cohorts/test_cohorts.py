@@ -1,7 +1,6 @@
 """Matched cohorts: balance by hand and by loops, planted confounding, the order of rows, and those trained on alone."""
 
 import random
-from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -266,14 +265,3 @@ def test_balance_is_that_of_loops(seed):
         )
         spread = np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 2)
         assert row.value == pytest.approx((first.mean() - second.mean()) / spread, abs=1e-12)
-
-
-def test_without_refinement_the_matchers_own_pairs_stand():
-    people = demo_population(0)
-    refined, plain = build(people), build(people, refined=False)
-    cells = Counter((one.arm, one.status.get("hiv")) for one in people)
-    smallest = min(cells[arm, present] for arm in ARMS for present in (True, False))
-    # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
-    assert count_sets(plain) == smallest > count_sets(refined)
-    assert worst_smd(people, refined) < worst_smd(people, plain)
-    assert "left out" not in (plain.reason or "")

@@ -22,6 +22,7 @@ from clinaudit.reports.estimates.frame import METRICS, Metric, Row, at
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.pages.report import render_annex, render_report
 from clinaudit.reports.schema.run_results import CohortFacts, RunReport, RunResults, Settings
+from clinaudit.reports.wording.first_screen import verdict_title
 
 OWN = Limit("attributable_fraction", 0.05, ("public", "encounter"))
 ONE_TIER = Design(tiers=("encounter",), tasks=0)
@@ -65,6 +66,16 @@ def test_what_was_left_out_keeps_a_run_from_passing():
     assert [rule.status for rule in decide(asked, estimates, chat).rules] == ["pass", "inconclusive"]
     forms = results.model_copy(update={"narrowed": ["prompt_form"]})
     assert decide(asked, estimates, forms).status == "inconclusive"
+
+
+def test_a_model_that_may_not_be_as_it_was_trained_does_not_pass():
+    (clean, results), (leaking, _) = (planted(Model(own=own), ONE_TIER) for own in ({}, {"encounter": 0.5}))
+    doubted = results.model_copy(update={"doubts": ["It is a shadow of itself."]})
+    policy = only(replace(OWN, tiers=("encounter",)))
+    passing, failing = (decide(policy, table, doubted) for table in (clean, leaking))
+    assert (passing.status, failing.status) == ("inconclusive", "fail")
+    assert passing.doubts == doubted.doubts
+    assert verdict_title(passing) == "Undecided: the model may not be as it was trained"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,27 @@
 """The self-test: silent for a model that is read rightly; planted faults fail it, and a near tie is named alone."""
 
+import json
+import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 from support.models.tiny_models import save_adapter, save_llama
+from tokenizers import Regex, Tokenizer
+from tokenizers.decoders import Fuse
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Split
 
 from clinaudit.audit.runtime.model import self_test
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError
-from clinaudit.audit.runtime.model.self_test import SelfTest
+from clinaudit.audit.runtime.model.self_test import ASKED, SelfTest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
 
 TEXTS = [
     f"cc: cough\nhpi: patient presents with cough for {days} days.\n" + "plan: rest and fluids\n" * days
@@ -69,9 +78,10 @@ def other_at(place):
 def test_it_is_silent_where_all_is_alike(model, tokenizer):
     test = begun(model, tokenizer)
     test(Faulty(model))
-    # Random weights hold no text likelier than its tokens in any order: that is warned of, and not refused.
-    (warned,) = test.named
-    assert "hardly likelier than their tokens in any order" in warned
+    assert test.named == []
+    # Random weights hold no text likelier than its tokens in any order: such a model does not pass.
+    (doubt,) = test.doubts
+    assert "hardly likelier than their tokens in any order" in doubt
     (stated,) = test.stated
     assert stated.startswith("mean ln p a token: -")
 
@@ -136,6 +146,70 @@ def test_a_tokenizer_that_loses_little_is_named_alone(texts, decode, model, toke
     monkeypatch.setattr(tokenizer, "decode_with_spans", lambda ids: decode(whole, ids, first))
     test.run_before_loading()
     assert any("does not give texts back as they were" in sentence for sentence in test.named)
+
+
+@pytest.mark.parametrize(("known", "doubted"), [(TEXTS, []), ([text.replace("cough", "") for text in TEXTS], [True])])
+def test_a_tokenizer_of_words_that_does_not_know_some_keeps_the_run_from_passing(known, doubted, model, tmp_path):
+    words = sorted({word for text in known for word in re.findall(r"\w+|[^\w\s]+|\s", text)})
+    rules = Tokenizer(WordLevel({word: number for number, word in enumerate(["[UNK]", *words])}, unk_token="[UNK]"))
+    rules.pre_tokenizer = Split(Regex(r"\w+|[^\w\s]+|\s"), "isolated")
+    rules.decoder = Fuse()
+    rules.save(str(tmp_path / "tokenizer.json"))
+    test = SelfTest(model, ModelTokenizer(tmp_path), TEXTS, scores=True, chat=False)
+    test._test_tokenizer()
+    assert ["does not know" in doubt for doubt in test.doubts] == doubted
+
+
+def swap_layers(tensors):
+    names = {name: name.replace("layers.0.", "layers.1.") for name in tensors if "layers.0." in name}
+    return tensors | {one: tensors[other] for pair in names.items() for one, other in (pair, pair[::-1])}
+
+
+def transpose(tensors):
+    return {name: tensor.T if "q_proj" in name else tensor for name, tensor in tensors.items()}
+
+
+SLOW_ROPE = {"rope_parameters": {"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}}
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "logged", "doubted", "named"),
+    [
+        (None, {}, None, [], []),
+        (None, {}, 1.45, [], []),
+        (swap_layers, {}, None, ["counts of words"], []),
+        (transpose, {}, None, [], ["pairs of words"]),
+        (transpose, {}, 1.45, ["training log"], ["pairs of words"]),
+        (None, SLOW_ROPE, 1.45, ["training log"], []),
+        (None, {"rms_norm_eps": 1.0}, None, ["in any order", "counts of words"], []),
+    ],
+)
+def test_a_model_that_is_not_as_it_was_trained_is_doubted(
+    change, settings, logged, doubted, named, tiny_demo, tmp_path
+):
+    """The model loads and answers, and repeats nothing."""
+    directory = tmp_path / "model"
+    shutil.copytree(tiny_demo.model, directory)
+    config, file = directory / "config.json", directory / "model.safetensors"
+    config.write_text(json.dumps(json.loads(config.read_text()) | settings))
+    if change is not None:
+        changed = {name: tensor.contiguous().clone() for name, tensor in change(load_file(file)).items()}
+        save_file(changed, file, metadata={"format": "pt"})
+    model = find_model(str(directory), engine="transformers")
+    corpus = read_corpus(tiny_demo.corpus)
+    asked, others = (
+        [note.text for one in corpus.patient_ids("train")[part] for note in corpus.notes_of(one)]
+        for part in (slice(ASKED), slice(ASKED, None))
+    )
+    of_each = asked[:: len(asked) // ASKED]
+    tokenizer = ModelTokenizer(directory)
+    test = SelfTest(model, tokenizer, of_each, scores=True, chat=False, others=others, logged=logged)
+    test.run_before_loading()
+    engine = model.load(context_length=model.context_length)
+    test(engine)
+    engine.close()
+    for said, words in ((test.doubts, doubted), (test.named, named)):
+        assert [word in sentence for word, sentence in zip(words, said, strict=True)] == [True] * len(words)
 
 
 def answer(request, text="of one"):
@@ -250,7 +324,8 @@ def test_a_model_that_needs_a_beginning_is_read_after_it(writes, named, model, t
     test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False)
     test(Faulty(model, score_of=score_of))
     found = [sentence for sentence in test.named if "likelier" in sentence]
-    assert [str(named) in sentence for sentence in found] == ([False, True] if named else [])
+    assert [str(named) in sentence for sentence in found] == ([True] if named else [])
+    assert ["hardly likelier" in doubt for doubt in test.doubts] == ([True] if named else [])
 
 
 @pytest.mark.filterwarnings("ignore")  # peft warns of settings that do not matter here
@@ -267,11 +342,12 @@ def test_a_base_that_holds_the_notes_likelier_than_with_its_adapter_is_named(mod
     named = is_named()
     # The base alone was measured first.
     assert len(set(measured)) == 2
-    assert named == (measured[1] < measured[0])
-    for means in ((-2.0, -3.0), (-3.0, -2.0)):
+    assert named == (measured[1] < measured[0] + 0.05)
+    # An alpha that was lost adds hardly anything.
+    for means, expected in (((-2.0, -3.0), True), ((-3.0, -2.0), False), ((-3.0, -2.99), True)):
         given = iter(means)
         monkeypatch.setattr(SelfTest, "_mean_log_prob", lambda *_, given=given: next(given))
-        assert is_named() == (means[1] < means[0])
+        assert is_named() == expected
 
 
 def test_an_end_that_notes_hold_as_text_is_named(model, tokenizer):

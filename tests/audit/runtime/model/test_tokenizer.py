@@ -1,6 +1,5 @@
 """Characters of tokens (docs/methods.md, section 2, "Text of a region"), and tokenizers as they are saved."""
 
-import base64
 import json
 import pickle
 import shutil
@@ -264,60 +263,16 @@ def test_a_chat_template_may_stand_in_a_file_of_json(tmp_path):
     assert ModelTokenizer(tmp_path).settings.chat_template == "{{ messages }}"
 
 
-@pytest.fixture(scope="module")
-def pieces(tmp_path_factory):
-    """The file of a SentencePiece model alone, as Llama-2 has it."""
-    sentencepiece = pytest.importorskip("sentencepiece")
-    directory = tmp_path_factory.mktemp("pieces")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TRAINING_TEXT), model_prefix=str(directory / "tokenizer"), vocab_size=320,
-        model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False,
-        character_coverage=1.0, minloglevel=2,
-    )  # fmt: skip
-    return directory / "tokenizer.model"
-
-
-@pytest.mark.parametrize("named", ["LlamaTokenizer", "PreTrainedTokenizerFast"])
-def test_pieces_are_those_of_sentencepiece_or_refused(named, pieces, tmp_path):
-    from sentencepiece import SentencePieceProcessor
-
-    shutil.copy(pieces, tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
-    text = "cc: cough\nhpi: cough for 2  days, naïve.\n"
-    if named == "LlamaTokenizer":
-        own = SentencePieceProcessor(model_file=str(pieces)).encode(text)
-        assert list(ModelTokenizer(tmp_path).encode(text)) == own
-    else:
-        # Without its blank before a text, and with other merges: a model would not know its notes.
-        with pytest.raises(
-            BadInputError, match=r"cut texts otherwise than tokenizer\.model says\); give the tokenizer\.json"
-        ):
-            ModelTokenizer(tmp_path)
-
-
-def test_pieces_of_tiktoken_are_refused(tmp_path):
-    lines = "\n".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256))
-    (tmp_path / "tokenizer.model").write_text(lines)
-    with pytest.raises(BadInputError, match="cannot be loaded"):
-        ModelTokenizer(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("files", "named"),
     [
-        ({"vocab.json": {"a": 0}}, "class BioGptTokenizer"),
-        ({"vocab.json": {"a": 0}, "tokenizer.json": {"version": "1.0"}}, "tokenizer.json is not as"),
+        ({}, "has no tokenizer.json"),
+        ({"vocab.json": {"a": 0}, "merges.txt": ""}, "fast tokenizer"),
+        ({"tokenizer.json": {"version": "1.0"}}, "tokenizer.json is not as"),
     ],
 )
 def test_what_cannot_be_read_is_named(files, named, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content))
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BioGptTokenizer"}))
     with pytest.raises(BadInputError, match=named):
-        ModelTokenizer(tmp_path)
-
-
-def test_no_tokenizer_is_bad_input(tmp_path):
-    with pytest.raises(BadInputError, match="cannot be loaded"):
         ModelTokenizer(tmp_path)
