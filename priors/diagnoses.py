@@ -138,7 +138,8 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
     lists, beside, not_meant = _lists_of(diagnosis)
-    held = _beginnings_in(text, len(_Terms.all))
+    if not (held := _beginnings_in(text, len(_Terms.all))):
+        return []
     asked = [(kind, terms) for kind, terms in lists.items() if terms in held and kind in kinds]
     found = [TermMatch(span, kind) for kind, terms in asked for span in terms.find(text)]
     if not found:
