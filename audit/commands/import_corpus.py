@@ -36,6 +36,7 @@ _SYSTEMS = click.Choice(get_args(System))
     _SYSTEMS,
     multiple=True,
 )
+@value_option("--source-values", "OMOP: the codes that condition_source_value holds.", _SYSTEMS)
 @value_option(
     "--blank WORD",
     "A word of tables that means that a cell is blank, beside NULL, NA and the like. Repeatable.",

@@ -150,7 +150,6 @@ class _SheetError(ValueError):
 
 
 _DAMAGED = "the workbook is damaged; open it in Excel and save it again"
-_TWICE = "the row or a cell of it stands in the sheet twice, or out of order"
 _ADDRESS = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -216,23 +215,25 @@ def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     import lxml.etree
 
     errors: dict[tuple[int, int], str] = {}
-    row = 0
+    number = tables = 0
     try:
         with zipfile.ZipFile(path) as archive, archive.open(_member(archive, sheet)) as file:
-            for _, element in lxml.etree.iterparse(file, ("end",), tag="{*}row", resolve_entities=False):
-                before, row, column = row, int(element.get("r", row + 1)), 0
-                if row <= before:
-                    raise _SheetError(f"sheet row {row}: {_TWICE}")
-                for cell in element.iterchildren("{*}c"):
-                    before, (row_of_cell, column) = column, _address(cell.get("r"), row, column + 1)
-                    if row_of_cell != row or column <= before:
-                        raise _SheetError(f"sheet row {row}: {_TWICE}")
-                    if cell.get("t") == "e":
-                        shown = cell.findtext("{*}v", "")
-                        errors[row, column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
+            tags = ("{*}sheetData", "{*}row")
+            for event, element in lxml.etree.iterparse(file, ("start", "end"), tag=tags, resolve_entities=False):
+                if element.tag.endswith("sheetData"):
+                    tables += event == "start"
+                    if tables > 1:
+                        raise _SheetError("the sheet holds two tables of cells (sheetData)")
+                    if element.getroottree().docinfo.doctype:
+                        raise _SheetError("the workbook holds XML entities of its own")
+                elif event == "end":
+                    before, number = number, int(element.get("r", number + 1))
+                    if number <= before:
+                        raise _SheetError(f"sheet row {number}: stands in the sheet twice, or out of order")
+                    errors |= _errors_of_row(element, number)
+                    element.clear()
+                    while element.getprevious() is not None:
+                        del element.getparent()[0]
     except _SheetError:
         raise
     except (KeyError, ValueError, EOFError, OSError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error):
@@ -240,16 +241,23 @@ def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     return errors
 
 
-def _address(written: str | None, row: int, column: int) -> tuple[int, int]:
-    """Return the row and column of a cell, those given where it has no address; raises `ValueError` for none."""
-    if written is None:
-        return row, column
-    if (match := _ADDRESS.fullmatch(written)) is None:
-        raise ValueError
+def _errors_of_row(row: Any, number: int) -> dict[tuple[int, int], str]:
+    errors: dict[tuple[int, int], str] = {}
     column = 0
-    for letter in match[1]:
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(match[2]), column
+    for cell in row.iterchildren("{*}c"):
+        before, column, row_of_cell = column, column + 1, number  # of a cell without an address
+        if (address := cell.get("r")) is not None:
+            if (match := _ADDRESS.fullmatch(address)) is None:
+                raise _SheetError(f"sheet row {number}: a cell has no address that can be read")
+            row_of_cell, column = int(match[2]), 0
+            for letter in match[1]:
+                column = 26 * column + ord(letter) - ord("A") + 1
+        if row_of_cell != number or column <= before:
+            raise _SheetError(f"sheet row {number}: a cell stands in it twice, or out of order")
+        if cell.get("t") == "e":
+            shown = cell.findtext("{*}v", "")
+            errors[number, column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+    return errors
 
 
 def _member(archive: zipfile.ZipFile, sheet: str) -> str:

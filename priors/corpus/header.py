@@ -33,6 +33,8 @@ class Fault:
     column: str = ""
     #: Nothing after the row can be read.
     is_last: bool = False
+    #: The row has too few cells: it may be the rest of the one before it, cut at a line break without quotes.
+    is_short: bool = False
 
 
 @lru_cache(maxsize=4096)

@@ -86,6 +86,9 @@ def is_surely_utf8(content: bytes) -> bool:
         return False
 
 
+_COUNT_OF_ROWS = re.compile(
+    r"\(?[0-9.,]+ (?:rows?|records?|Zeilen?|lignes?)(?: (?:selected|returned|exported|betroffen|af+ect\w+))?\)?\.?"
+)
 _BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
 
@@ -182,7 +185,7 @@ def _csv_rows(
             row += 1
             if not cells:
                 continue  # a blank line holds no record
-            wrong = _wrong_row(cells, lowered, header, has_backslash=has_backslash)
+            wrong = _wrong_row(cells, lowered, row, header, has_backslash=has_backslash)
             if wrong is not None:
                 yield row, wrong
                 continue
@@ -206,20 +209,26 @@ def _ends_in_returns(head: bytes) -> bool:
     return False
 
 
-def _wrong_row(cells: Sequence[str], lowered: Collection[str], header: Header, *, has_backslash: bool) -> Fault | None:
+def _wrong_row(
+    cells: Sequence[str], lowered: Collection[str], row: int, header: Header, *, has_backslash: bool
+) -> Fault | None:
     """Return what is wrong with a row of a CSV file as a whole, None where nothing is."""
     # In another order the cells after it would be of other columns.
     if cells[-1][:100].lower() in lowered and set(map(fold, cells)) == set(map(fold, lowered)):
         return Fault("repeats the header: files were put together; leave one header")
-    if all(cell and not cell.strip("- ") for cell in cells):
-        return Fault("is a line of dashes, as sqlcmd writes it under the header; leave it out (-h -1 or -W)")
+    if row == 1 and all(cell and not cell.strip("- ") for cell in cells):
+        return Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)")
     if len(cells) == header.width:
         return None
+    if len(cells) == header.width + 1 and not cells[-1]:
+        return Fault("ends in a delimiter, as the header does not: end the header in one, too, or no row")
+    if len(cells) == 1 and _COUNT_OF_ROWS.fullmatch(cells[0].strip()):
+        return Fault("is the count of rows that a database's tool writes at the end; leave it out")
     what = (
         f"has not as many fields as the header, which has {header.width}, separated by {header.separated_by}; a cell "
         "that holds a delimiter (as in 1,5) must stand in quotes"
     )
-    return Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what)
+    return Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what, is_short=len(cells) < header.width)
 
 
 def _misread(cell: str, encoding: str, layout: Layout, may_mislead: bool) -> str | None:

@@ -23,6 +23,8 @@ def plan_import(request: "ImportRequest") -> "Export":
         raise UsageError(f"{request.kind} needs --columns FILE: a column map says which column holds what")
     if not own and request.columns is not None:
         raise UsageError("--columns is for csv and excel alone; leave it out")
+    if request.source_values is not None and request.kind != "omop":
+        raise UsageError("--source-values is for omop alone; leave it out")
     if request.blank and request.kind == "fhir":
         raise UsageError("--blank is for tables alone; leave it out")
     # Here: every command has this module, and none but one imports.

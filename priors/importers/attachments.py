@@ -1,10 +1,11 @@
-"""From an attachment's bytes to the text of a note: base64, formats by what they are, character sets."""
+"""From an attachment's bytes to the text of a note: base64, compression, formats by what they are, character sets."""
 
 import base64
 import binascii
 import codecs
 import html
 import re
+import zlib
 from contextlib import suppress
 from email.message import Message
 from typing import Final, Literal
@@ -25,18 +26,31 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("text/html", "application/xhtml+xml", "text/xml", "application/xml"), "html"),
     **dict.fromkeys(("text/rtf", "application/rtf", "text/richtext", "application/x-rtf", "text/x-rtf"), "rtf"),
 }
-#: How files begin that are no text, whatever they are called: PDF, ZIP (Word's .docx), gzip, Word's .doc, pictures.
-NO_TEXT: Final = (
-    *(b"%PDF", b"PK\3\4", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"),
-    *(b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8"),
-)
+#: How files begin that are no text, whatever they are called: PDF, ZIP (Word's .docx), Word's .doc, pictures.
+NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8")
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
 _SUPERSCRIPT: Final = re.compile(r"<sup>([^<>]*)</sup>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
-#: Encodings of Windows that are called by the name of one that has fewer signs (WHATWG Encoding).
-_WITH_MORE_SIGNS: Final = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}
+#: Encodings that are called by the name of one that has fewer signs (WHATWG Encoding), and names that Python lacks.
+_WITH_MORE_SIGNS: Final = {
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "shift_jis": "cp932",
+    "gb2312": "gbk",
+    "euc_kr": "cp949",
+    "big5": "cp950",
+}
+_NAMES: Final = {
+    "windows-874": "cp874",
+    "x-mac-roman": "mac_roman",
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "x-gbk": "gbk",
+}
 #: From so many letters on base64 may lack its padding; below, words look like it.
 _FEWEST_LETTERS: Final = 40
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
@@ -55,7 +69,16 @@ def decode_base64(data: str) -> bytes:
 
 
 def unpacked(content: bytes, *, layers: int = 3) -> bytes:
-    """Return what bytes hold that are base64 once more; other bytes as they are."""
+    """Return what bytes hold that are compressed (gzip), or base64 once more; other bytes as they are."""
+    if content.startswith(b"\x1f\x8b") and layers:
+        inflate = zlib.decompressobj(wbits=31)
+        try:
+            content = inflate.decompress(content, MAX_ATTACHMENT_BYTES)
+        except zlib.error:
+            raise RecordError("an attachment is damaged gzip data") from None
+        if not inflate.eof or inflate.unused_data.strip(b"\0 \t\r\n"):
+            raise RecordError("an attachment is gzip data in several parts, that is cut off, or too large")
+        return unpacked(content, layers=layers - 1)
     packed = BASE64.fullmatch(content.decode("latin-1").strip())
     if not layers or packed is None:
         return content
@@ -155,6 +178,7 @@ def _decoded(content: bytes, content_type: str, kind: Kind) -> str:
         charset = "utf-8" if charset.lower().startswith("utf-16") else charset
     marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), unmarked_utf16(content))
     charset = marked or charset or "utf-8"
+    charset = _NAMES.get(charset.lower(), charset)
     try:
         codec = codecs.lookup(charset)
         if not codec._is_text_encoding:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import zstandard
 
@@ -91,7 +91,7 @@ class ImportLedger:
         #: What the owner should look at, in words.
         self.hints: list[str] = []
         #: By table: whose the rejected records were, None where they do not say it.
-        self.rejected_of: defaultdict[str, set[str | None]] = defaultdict(set)
+        self.rejected_of: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
         #: By table and reason: where it was first met.
         self._first: dict[tuple[str, str], Place] = {}
         self._file = rejected.open("w", encoding="utf-8", newline="")
@@ -261,14 +261,6 @@ class PatientRecord:
     children: str | None = None
 
 
-#: What a text may show that the owner should look at.
-_LOOK: Final[Mapping[str, Callable[[str], bool]]] = {
-    "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD": (
-        lambda text: cells.says_nothing(text) and not cells.is_misread(text)
-    ),
-    "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were read "
-    "before; they come as they are: export them anew, unless the model was trained on them so": cells.is_misread,
-}
 _NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
 #: Facts that a patients table has.
 PATIENT_COLUMNS = tuple(
@@ -284,10 +276,17 @@ class CorpusWriter:
         #: The day of the latest note of each patient with notes, None where all are undated.
         self.latest_visit: dict[str, date | None] = {}
         self.notes = 0
-        #: Notes that may be read otherwise than they were meant, by what they are.
-        self.look: Counter[str] = Counter()
-        #: How many notes have so many characters.
-        self.lengths: Counter[int] = Counter()
+        #: Notes of which the text may be a word for nothing, as people write it too: `nil`, `n.a.`.
+        self.wordless = 0
+        #: Notes that were read by a wrong encoding before they were written, and those with quotes as \\".
+        self.misread = self.escaped = 0
+        #: Notes of a day that programs write for none.
+        self.without_day = 0
+        #: Notes of one patient and moment with the text of the note before.
+        self.repeated = 0
+        self._before: tuple[object, ...] = ()
+        #: The most characters that a text has, and digests of the texts that have as many.
+        self.longest: tuple[int, set[int]] = (0, set())
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
@@ -349,13 +348,18 @@ class CorpusWriter:
                 raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
         self._note_ids.add(note_id)
         self.notes += 1
-        self.lengths[len(given)] += 1
-        self.look.update(words for words, shows in _LOOK.items() if shows(text))
-        if visit is not None and visit[0].isoformat() in cells.NO_DAYS:
-            self.look[
-                "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is "
-                "none, leave it blank in the export, or another note counts as the latest"
-            ] += 1
+        is_misread = cells.is_misread(text)
+        self.wordless += not is_misread and cells.says_nothing(text)
+        self.misread += is_misread
+        self.escaped += '\\"' in text
+        now = (patient_id, stamp, text)
+        self.repeated += now == self._before
+        self._before = now
+        self.without_day += visit is not None and visit[0].isoformat() in cells.NO_DAYS
+        if len(given) > self.longest[0]:
+            self.longest = len(given), set()
+        if len(given) == self.longest[0]:
+            self.longest[1].add(hash(given))
         days = (self.latest_visit.get(patient_id), None if visit is None else visit[0])
         self.latest_visit[patient_id] = max(filter(None, days), default=None)
         self._notes_file.write(_csv_line(map(row.get, _NOTE_COLUMNS)))

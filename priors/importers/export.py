@@ -7,6 +7,7 @@ kind is which files there are, and how their records become patients, notes and 
 import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class ImportRequest:
     train_patients: Path | None = None
     #: The column map of a site's own table.
     columns: Path | None = None
+    #: OMOP: the codes that `condition_source_value` holds.
+    source_values: System | None = None
     #: Words that mean that a cell is blank, beside those that common programs write.
     blank: Collection[str] = ()
     allow_rejected: bool = False
@@ -159,13 +162,18 @@ class Export(ABC):
             )
         if self.has_codes and labels.complete:
             # Records of codes were rejected: of whom no code means nothing.
-            of_codes = (ledger.rejected_of[name] for name in (self.code_table, *self.vocabulary_tables))
-            labels.lost = {None if one is None else look(one) for rejected in of_codes for one in rejected}
-            looks = map(look, with_notes)
-            if lost := len(with_notes) if None in labels.lost else sum(one in labels.lost for one in looks):
+            rejected = Counter[str | None]()
+            for name in (self.code_table, *self.vocabulary_tables):
+                rejected += ledger.rejected_of[name]
+            labels.lost = {None if one is None else look(one) for one in rejected}
+            if None in labels.lost:
                 ledger.hints.append(
-                    f"{lost:,} patients have, or may have, rejected records of diagnosis codes: what they lack stays "
-                    "unknown"
+                    f"{rejected[None]:,} rejected records of diagnosis codes do not say whose they are, and may be "
+                    "anybody's: no patient counts as without a diagnosis"
+                )
+            elif lost := sum(look(patient_id) in labels.lost for patient_id in with_notes):
+                ledger.hints.append(
+                    f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
                 )
         writer.finish(train=train, labels=labels.rows(with_notes) if self.has_codes else None)
         return Imported(
@@ -181,21 +189,39 @@ class Export(ABC):
 
 def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
     """Yield how many notes or patients may be read otherwise than they were meant, none too, and what they are."""
-    patients = writer.latest_visit.keys()
-    length = max(writer.lengths, default=0)
+    as_they_come = "they come as they are: export them anew, unless the model was trained on them so"
+    length, longest = writer.longest
     near = range(length - 1, length + 2)
     is_limit = length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
+    patients = writer.latest_visit.keys()
     with_blanks = sum(" " in patient_id for patient_id in patients)
-    yield from ((number, what) for what, number in writer.look.items())
     yield (
-        writer.lengths[length] if is_limit and writer.lengths[length] >= _FEWEST_CUT else 0,
+        writer.wordless,
+        "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD",
+    )
+    yield (
+        writer.misread,
+        "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were "
+        f"read before; {as_they_come}",
+    )
+    yield (
+        writer.escaped,
+        f"notes hold quotes with a backslash before them, as a program writes cells without quotes; {as_they_come}",
+    )
+    yield (
+        len(longest) if is_limit and len(longest) >= _FEWEST_CUT else 0,
         f"notes have exactly {length:,} characters, none has more: they may be cut off, or be pieces of notes in "
         "several rows",
     )
     yield (
-        with_blanks if 2 * with_blanks < len(patients) else 0,
-        "patients have blanks within their id, as most have not: such a row may be no record, or the rest of a text "
-        "that a line break without quotes cut",
+        writer.repeated,
+        "notes have the text of the note before them, of the same patient and moment: a join of tables may have given "
+        "rows twice",
+    )
+    yield (
+        writer.without_day,
+        "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is none, leave it "
+        "blank in the export, or another note counts as the latest",
     )
     yield (
         sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in patients),
@@ -205,6 +231,11 @@ def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
         sum(map(is_placeholder, patients)),
         "patients have a word such as none, unknown, -- or 0 as their id: where it stands for no patient, say so with "
         "--blank WORD, or several patients are one",
+    )
+    yield (
+        with_blanks if 2 * with_blanks < len(patients) else 0,
+        "patients have blanks within their id, as most have not: such a row may be no record, or the rest of a text "
+        "that a line break without quotes cut",
     )
 
 

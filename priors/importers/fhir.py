@@ -4,6 +4,7 @@ The files are read twice: first all that others point at (patients, people, plac
 may stand before what it points at; then documents and conditions. Of several versions of a resource the newest is read.
 """
 
+import base64
 import hashlib
 import re
 import sys
@@ -11,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -45,12 +46,23 @@ _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 #: The share of words from which two texts are nearly one.
 _SAME_TEXT_SHARE = 0.8
+#: What changes the meaning of a text beside its words: operators, arrows, boxes; a point or a comma within a number.
+_SIGNS = r"(?:[-<>≤≥=±+%?/^~*\u2190-\u23ff\u25a0-\u27bf]|(?<=[0-9])[.,:](?=[0-9]))"
+_NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
+_WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
 #: What two formats write otherwise and mean alike, once a text is in small letters, and how it is compared.
 _ALIKE: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(written, re.MULTILINE), meant)
     for written, meant in (
         (r"([⁰¹²³⁴-⁹]+)", r"^\1"),
-        ("[-\u2010-\u2015\u2212]+", "-"),
+        ("[-\u2010-\u2015\u2212]+(?!>)", "-"),
+        ("-+>", "→"),
+        (r"\+/-", "±"),
+        (">=", "≥"),
+        ("<=", "≤"),
+        (r"\[x\]|☑", "☒"),
+        (r"\[ ?\]", "☐"),
+        (r"(?<=[0-9])[^\S\n]*[x×][^\S\n]*(?=[0-9])", " x "),
         # Bold letters of Markdown, and rules of a page.
         (r"(?<![*_])(\*\*|__)(?=[^\s*_])([^*_\n]*[^\s*_])\1(?![*_])", r"\2"),
         (r"^[^\S\n]*[=*-]+[^\S\n]*$", ""),
@@ -60,10 +72,10 @@ _LIST_SIGN = re.compile(r"^[^\S\n]*[-*o●■▪◦○◆❖❑➢▸►]\s", re
 _LIST_NUMBER = re.compile(r"^\s*(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})[.)]\s")
 #: Lines with a plus say that something is there: those with a dash then say that it is not, and are no list.
 _PLUS = re.compile(r"^[^\S\n]*\+", re.MULTILINE)
+_SUPERSCRIPT_OF_UNIT = re.compile(r"(?<=[a-zμ])\^(?=[0-9])")
 _OLDER = "versions of a resource of which a newer one was read"
 #: What stands in an export beside the resources that are read, by its type.
 _BESIDE = {
-    resources.DELETED: "deletions, which are not followed: what they name is read where the export holds it",
     resources.NEXT_PAGE: "Bundles with a link to a next page: it must be a file of the export, too",
     "Composition": "Compositions: the text of their sections is not read",
     "OperationOutcome": "answers of the server (OperationOutcome): they may say what the export lacks",
@@ -93,12 +105,16 @@ class FhirExport(Export):
         self._replaced: dict[str, str] = {}
         #: Of documents that replace others: what points at their patients.
         self._subjects: dict[str, str | None] = {}
+        #: Documents and conditions of which the export says that they were deleted, and when, if it says.
+        self._deleted: dict[str, datetime | None] = {}
         #: Files that attachments point at.
         self._files_beside: set[Path] = set()
         #: Of which occasions there is a current document.
         self._current: set[tuple[str | None, ...]] = set()
         #: By patient: conditions that were used, which may stand before the patient's notes.
         self._conditions: Counter[str] = Counter()
+        #: Patients, and what their records name as another record of the same person.
+        self._links: list[tuple[str, str]] = []
 
     def _find(self) -> dict[str, DataFile]:
         return {file.name: file for file in resources.find_fhir(self.request.source)}
@@ -127,6 +143,9 @@ class FhirExport(Export):
                             whose = self._index.patients.get(subject, somebody)
                         ledger.seen(found.kind)
                         ledger.take(found.kind, [found.place], found, self._read_pointing, [whose])
+        pairs = {frozenset((key, self._index.key(other) or "")) for key, other in self._links}
+        if linked := sum(len(pair) > 1 and pair <= self._index.patients.keys() for pair in pairs):
+            ledger.left_aside["links between records of one person: each is a patient here"] += linked
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
         ledger.left_aside.update(resources.files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
@@ -138,10 +157,16 @@ class FhirExport(Export):
         kind, ledger = found.kind, self.reader.ledger
         if kind in _BESIDE:
             ledger.left_aside[_BESIDE[kind]] += 1
-        if kind in _POINTING:
+        if kind == resources.DELETED:
+            key = self._index.key(found.full_url) or ""
+            before, now = self._deleted.get(key, datetime.min.replace(tzinfo=UTC)), resources.moment_of(found)
+            self._deleted[key] = None if before is None or now is None else max(before, now)
+            if key.partition("/")[0] not in _POINTING:
+                ledger.left_aside["deletions of what is no document and no condition: not followed"] += 1
+        elif kind in _POINTING:
             with suppress(RecordError):  # it is rejected when it is read
                 self._note_version(found)
-        elif kind not in (resources.NEXT_PAGE, resources.DELETED):
+        elif kind != resources.NEXT_PAGE:
             table = kind if kind in _POINTED_AT or kind == "OperationOutcome" else _OTHER
             ledger.seen(table)
             ledger.take(table, [found.place], found, self._read_pointed_at if kind in _POINTED_AT else lambda _: False)
@@ -157,8 +182,6 @@ class FhirExport(Export):
             if status != "entered-in-error":
                 replaced = _replaces(found.resource)
                 self._replaced.update(dict.fromkeys(replaced, key))
-                if elements(found.resource, "relatesTo.target.identifier"):
-                    self.reader.ledger.left_aside["documents named by an identifier alone: not followed"] += 1
                 if replaced:
                     self._subjects[key] = _subject(found.resource)
 
@@ -185,6 +208,9 @@ class FhirExport(Export):
     def _read_pointing(self, found: Found) -> bool:
         identifier = resources.id_of(found)
         key = f"{found.kind}/{identifier}"
+        if key in self._deleted and not self._versions.is_newer(key, self._deleted[key]):
+            self.reader.ledger.left_aside["documents and conditions that the export says were deleted"] += 1
+            return False
         if not self._is_read(self._versions.take(key, found)):
             return False
         self._index.contained.clear()
@@ -253,6 +279,7 @@ class FhirExport(Export):
             race=next((text_at(part, "valueString") for part in of_races), None),
             marital_status=resources.words_of(marital[0]) if marital else None,
         )
+        self._links += [(key, other) for other in texts(patient, "link.other.reference")]
         self.writer.set_patient(record)
         self._index.patients[key] = record.patient_id
 
@@ -299,6 +326,9 @@ class FhirExport(Export):
             ledger.left_aside[why] += 1
             return False
         patient, text = self._patient_of(resource), self._text(attachments, kind)
+        conclusion = re.findall(r"\w+", text_at(resource, "conclusion") or "")
+        if conclusion and not _is_run(conclusion, re.findall(r"\w+", text)):
+            ledger.left_aside["conclusions of reports that say what their document does not: not read"] += 1
         digest = hashlib.blake2b(f"{patient}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
@@ -338,6 +368,10 @@ class FhirExport(Export):
         return True
 
     def _is_replaced(self, document: Element, key: str) -> bool:
+        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
+            by = self._replaced.get(resources.address_of("DocumentReference", identifier), key)
+            if by != key:
+                self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
         if newer is not None:
             mine, its = (
@@ -402,9 +436,14 @@ class FhirExport(Export):
         if data is not None:
             packed = attached.decode_base64(data)
             content = unpacked(packed)
-            size = attachment.get("size")
-            if isinstance(size, int) and size > max(len(data), len(packed), len(content)):
-                raise RecordError("an attachment is cut off: its size is that of a longer one")
+            forms = (data.encode(), packed, content)
+            size, digest = attachment.get("size"), text_at(attachment, "hash")
+            is_short = isinstance(size, int) and size > max(map(len, forms))
+            # FHIR has SHA-1 in base64; servers write hexadecimal, and SHA-256, too.
+            hashes = [hashlib.new(name, form, usedforsecurity=False) for name in ("sha1", "sha256") for form in forms]
+            digests = {base64.b64encode(one.digest()).decode() for one in hashes} | {one.hexdigest() for one in hashes}
+            if is_short or (digest is not None and digest not in digests):
+                raise RecordError("an attachment is cut off: its size or hash is that of another content")
             return content, content_type
         if url is None:
             raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
@@ -457,11 +496,19 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
 def _says(text: str, other: str) -> bool:
     """Whether a text says all that another does, in its order: whole lines, such as heads, may be missing in the other.
 
-    So may the numbers of a list.
+    So may the numbers of a list. Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
+    Lines stand in another order where each has a label of its own (`CC: cough`).
     """
-    others, said = _as_compared(other).split(), 0
-    for line in _as_compared(text).splitlines():
-        for words in (line.split(), _LIST_NUMBER.sub("", line, count=1).split()):
+    text, other = map(_as_compared, (text, other))
+    parts = [[part.strip() for part in re.split(r"[\n\t]+", one) if part.strip()] for one in (text, other)]
+    # A line, or a cell, that says what it is of says the same in another place.
+    labels = [{label.strip() for label, _, value in (part.partition(":") for part in own) if value} for own in parts]
+    if labels[0] == labels[1] and len(labels[0]) == len(parts[0]) == len(parts[1]):
+        first, second = (sorted(map(_words_with_signs, own)) for own in parts)
+        return first == second
+    others, said = _words_with_signs(other), 0
+    for line in text.splitlines():
+        for words in map(_words_with_signs, (line, _LIST_NUMBER.sub("", line, count=1))):
             if others[said : said + len(words)] == words:
                 said += len(words)
                 break
@@ -481,12 +528,18 @@ def _is_run(part: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _as_compared(text: str) -> str:
-    """Return what a text shows, in small letters, without signs of lists."""
+    """Return what a text shows, in small letters, without signs of lists, operators and boxes in one spelling."""
     plain = show(text).text.casefold()
     for written, meant in _ALIKE:
         plain = written.sub(meant, plain)
     plain = plain if _PLUS.search(plain) else _LIST_SIGN.sub("", plain)
-    return unicodedata.normalize("NFKC", plain)
+    return _SUPERSCRIPT_OF_UNIT.sub("", unicodedata.normalize("NFKC", plain).replace("\u2044", "/"))
+
+
+def _words_with_signs(text: str) -> list[str]:
+    """Return the words, each with the signs after it that change what a text means."""
+    bare = " ".join(_NO_SIGN.sub(" ", text).split())
+    return [word.replace(" ", "") for word in _WORD_WITH_SIGNS.findall(bare)]
 
 
 def _replaces(document: Element) -> list[str]:
@@ -497,7 +550,11 @@ def _replaces(document: Element) -> list[str]:
         for code in [other.get("code")]
         if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
     ]
-    return [address for other in others for address in texts(other, "target.reference")]
+    by_number = [one for other in others for one in elements(other, "target.identifier")]
+    return [
+        *(address for other in others for address in texts(other, "target.reference")),
+        *(resources.address_of("DocumentReference", one) for one in by_number),
+    ]
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:

@@ -9,6 +9,7 @@ corpus holds.
 import codecs
 import hashlib
 import json
+import os
 import re
 import tempfile
 from collections import Counter
@@ -25,7 +26,7 @@ from clinaudit.priors.corpus import files
 from clinaudit.priors.corpus.files import PACKED, Compression, DataFile, Format, printable
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.corpus_writer import Place, RecordError
-from clinaudit.priors.importers.tables import files_below, located
+from clinaudit.priors.importers.tables import located
 
 _BUNDLE = tuple(f".json{packed}" for packed, _ in PACKED)
 _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
@@ -36,6 +37,10 @@ _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 DELETED = "(deleted)"
 NEXT_PAGE = "(next page)"
 _NEXT_LINK = re.compile(rb'"relation"\s*:\s*"next"')
+#: Endings that messages may name; others may be part of a patient's name.
+_NAMED_ENDING = re.compile(
+    r"\.(?:\d+|fhir|xml|part|tmp|bak|bz2|xz|7z|tar|zip|txt|csv|tsv|parquet|xlsx|html?|rtf|pdf|md|log)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def find_fhir(source: Path) -> list[DataFile]:
     if not source.is_dir():
         return [files.find_given_file(source, "the export", _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
-    found = sorted(path for path in files_below(source, shown) if not path.name.startswith("._"))
+    found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
     ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
     paths = [path for path in ours if not path.is_file() or path.stat().st_size] or ours
@@ -80,12 +85,28 @@ def find_fhir(source: Path) -> list[DataFile]:
 
 
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
-    """Return how many files of a folder were not read: their names may be those of patients."""
+    """Return how many files of a folder were not read, by their ending: their names may be those of patients."""
     unread: Counter[str] = Counter()
-    for path in files_below(source, printable(str(source))) if source.is_dir() else ():
-        if path.is_file() and not path.name.startswith("._") and path.resolve() not in read:
-            unread["files that were not read" if path.stat().st_size else "empty files"] += 1
+    for path in _files_below(source):
+        if path.is_dir():
+            unread["folders that are links: not followed"] += 1
+        if not path.is_file() or path.name.startswith("._") or path.resolve() in read:
+            continue
+        ending = path.suffix.lower()
+        known = ending if _NAMED_ENDING.fullmatch(ending) else "another ending"
+        unread["empty files" if not path.stat().st_size else f"files that were not read ({known})"] += 1
     return unread
+
+
+def _files_below(source: Path) -> list[Path]:
+    """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
+
+    def stop(error: OSError) -> None:
+        raise files.unreadable(printable(str(source)), error)
+
+    walked = os.walk(source, onerror=stop) if source.is_dir() else ()
+    found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
+    return sorted(path for path in found if not path.is_dir() or path.is_symlink())
 
 
 def iter_resources(file: DataFile, at: Callable[[int], None] | None = None) -> Iterator[Found]:
@@ -131,7 +152,9 @@ def _of_entry(place: Place, entry: object) -> Iterator[Found]:
     if entry.get("resource") is not None:  # else it is the answer to a request
         yield from _unfolded(place, entry.get("fullUrl"), entry["resource"])
     elif isinstance(request, dict) and request.get("method") == "DELETE":
-        yield Found(place, None, {"resourceType": DELETED})
+        answer = entry.get("response")
+        when = answer.get("lastModified") if isinstance(answer, dict) else None
+        yield Found(place, str(request.get("url")), {"resourceType": DELETED, "meta": {"lastUpdated": when}})
 
 
 def _no_resource(place: Place) -> BadInputError:
@@ -283,6 +306,11 @@ class Versions:
     def full_url(self, key: str) -> str | None:
         """Return the address that a resource has on its server, None where the export does not give it."""
         return self._newest[key].full_url if key in self._newest else None
+
+    def is_newer(self, key: str, moment: datetime | None) -> bool:
+        """Whether the newest version is surely newer than a moment."""
+        updated = self._newest[key].updated if key in self._newest else None
+        return moment is not None and updated is not None and updated > moment
 
     def take(self, key: str, found: Found) -> Standing:
         """Say of a resource, when all are known, whether it is to be read ("newest"); raises as `add` does."""

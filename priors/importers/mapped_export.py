@@ -28,6 +28,7 @@ from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
 _MAPS = Path(__file__).parent / "maps"
+_A_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Data frames make fractions of whole numbers where some cells of a column are blank.
 _WHOLE = re.compile(r"([0-9]{1,4})(?:\.0*)?")
 
@@ -64,6 +65,8 @@ class MappedExport(Export):
         self._columns |= {name: Vocabulary.columns[name] for name in self.vocabulary_tables}
         #: By lookup and key: the columns of its row, in their order.
         self._kept: dict[str, dict[str, tuple[str | None, ...]]] = {name: {} for name in self._map["lookups"]}
+        #: Notes whose date and moment are of two days.
+        self._of_two_days = 0
         super().__init__(request)
 
     def _find(self) -> dict[str, DataFile]:
@@ -71,10 +74,11 @@ class MappedExport(Export):
         for need in self._map["needs"]:
             if files.keys().isdisjoint(need["tables"]):
                 raise BadInputError(need["said"])
-        if "concepts" in self._map["codes"] and self.code_table in files and "concept" not in files:
+        lacks_concepts = "concepts" in self._map["codes"] and "concept" not in files
+        if self.code_table in files and lacks_concepts and self.request.source_values is None:
             raise BadInputError(
                 "CONDITION_OCCURRENCE holds concept ids, and there is no table CONCEPT to say what they are: add it, "
-                "or leave both out, and labels are read off the notes"
+                "or say with --source-values which codes condition_source_value holds"
             )
         return files
 
@@ -94,10 +98,17 @@ class MappedExport(Export):
             self._kept[name].clear()
         for table in self._map["notes"]["tables"]:
             self._each(table, self._add_note)
+        if self._of_two_days:
+            columns = " and ".join(column for _, column in self._note["visit_date"].candidates)
+            self.reader.ledger.hints.append(
+                f"{self._of_two_days:,} notes have another day in {columns}: the first counts, perhaps in the zone "
+                "of a database"
+            )
         if self.code_table in self.files:
             self._vocabulary = Vocabulary(self.labels.book)
             self._each("concept", self._vocabulary.add_concept)
-            self._each("concept_ancestor", self._vocabulary.add_descendant)
+            if "concept" in self.files:
+                self._each("concept_ancestor", self._vocabulary.add_descendant)
             self._each(self.code_table, self._add_code)
 
     def _each(self, table: str, read: Callable[[Row], bool | None]) -> None:
@@ -129,6 +140,8 @@ class MappedExport(Export):
         found = next((one for one in given if one[:10] not in NO_DAYS), next(iter(given), None))
         if given and found != given[0]:
             self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {given[0][:10]}, beside another date"] += 1
+        elif len({one[:10] for one in given if _A_DAY.match(one)}) > 1:
+            self._of_two_days += 1
         return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:
@@ -185,6 +198,10 @@ class MappedExport(Export):
             concept = row[column] or "0"
             diagnoses |= self._vocabulary.meaning(concept)
             systems.update(filter(None, (self._vocabulary.system(concept),)))
+        source = self.request.source_values
+        if source is not None and (written := row[codes["source_code"]]):
+            diagnoses |= self.labels.book.meaning(source, written)
+            systems.add(source)
         self.labels.add(patient, diagnoses, systems)
         return True
 

@@ -5,7 +5,8 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -19,8 +20,8 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOTHING, parse_age, parse_birth, parse_date, parse_sex, parse_split
 from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, find_given_file, printable
-from clinaudit.priors.corpus.header import fold
-from clinaudit.priors.corpus.records import Layout
+from clinaudit.priors.corpus.header import Fault, Header, fold
+from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers import System, corpus_writer
 from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import Meaning, PatientRecord, Place, RecordError, read_as
@@ -136,17 +137,19 @@ def read_column_map(path: Path) -> _ColumnMap:
 
 _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
-#: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's LINE and NOTE_ID); and
-#: of those that number parts of something, perhaps of a note.
-_LINES: Final = re.compile("(?:note|text|txt)?(?:line|zeilen?)(?:no|nr|num|nbr|number|nummer|seq|id)?")
+#: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
+_LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
 _NOTE_IDS: Final = re.compile(
-    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|(?:ce|clinical)event|notecsn)"
-    "(?:id|sid|key|sk|uuid|guid|identifier)"
+    "(?:(?:hno|tiu|clinical)?(?:note|text|txt|document|report|befund|bericht|dokument)|hno|(?:ce|clinical)event|notecsn"
+    "|(?P<unsure>doc|(?:parent)?event|accession))"
+    "(?:id|sid|key|sk|uuid|guid|identifier|(?P<count>no|nr|nbr|num|number))"
 )
+#: Of columns that number parts of something, perhaps of a note; and what they write: `2 of 3`, `2/3`.
 _PARTS: Final = re.compile(
     "(?:note|text|txt|doc|document)?(?:seq|sequence|part|piece|chunk|segment|block|page|offset|ordinal)"
     "(?:no|nr|num|nbr|number|id|index)?"
 )
+_PART_OF: Final = re.compile(r"\s*([0-9]{1,4})\s*(?:of|von|de|/)\s*([0-9]{1,4})\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 _AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
@@ -159,6 +162,65 @@ class _Note:
     rows: list[Row] = field(default_factory=list)
     #: A row before, between or after them could not be read.
     is_torn: bool = False
+    #: A row after them has too few cells.
+    is_cut: bool = False
+
+
+class _Telling:
+    """A column that the map does not name, and what it tells of rows that are pieces of a note."""
+
+    def __init__(self, name: str) -> None:
+        self.name, folded = name, fold(name)
+        self._of_ids = _NOTE_IDS.fullmatch(folded)
+        self._is_of_lines = _LINES.fullmatch(folded) is not None
+        self._is_of_parts = self._is_of_lines or _PARTS.fullmatch(folded) is not None
+        #: Of a column of ids: patients with each id that was met, and whether one was met twice.
+        self._ids: set[tuple[str | None, str]] = set()
+        self._repeats = False
+        #: Patient of the row before, its number, and of how many it is one: `2 of 3` is (2, 3).
+        self._last: tuple[str | None, tuple[int, int] | None] = (None, None)
+        #: Rows that differ from the same patient's row before; those that go on from it, that begin, by their number (0
+        #: or 1), and that do neither.
+        self._differing = self._going_on = self._others = 0
+        self._begins = Counter[int]()
+
+    def take(self, patient: str | None, cell: str | None) -> None:
+        """Look at the cell of one row."""
+        if self._of_ids is not None:
+            self._repeats |= cell is not None and (patient, cell) in self._ids
+            self._ids.add((patient, cell or ""))
+            return
+        (other, before), now = self._last, self._number(cell or "")
+        self._last = patient, now
+        if other == patient and before is not None and now is not None:
+            self._differing += before != now
+            if now == (before[0] + 1, before[1]):
+                self._going_on += 1
+                return
+        if now is None or now[0] > 1:
+            self._others += 1
+        else:
+            self._begins[now[0]] += 1
+
+    def _number(self, cell: str) -> tuple[int, int] | None:
+        if number := _NUMBER.fullmatch(cell):
+            return int(number[1]), 0
+        if (part := _PART_OF.fullmatch(cell)) and int(part[1]) <= int(part[2]) < 100:
+            return int(part[1]), int(part[2])
+        is_letter = self._is_of_parts and re.fullmatch("[A-Za-z]", cell)
+        return (ord(cell.upper()) - ord("A") + 1, 0) if is_letter else None
+
+    def find_pieces(self) -> tuple[str, bool] | None:
+        """Return what the column does that makes one think of pieces, and whether it is certain; None for nothing."""
+        if self._of_ids is not None:
+            # The id of a doctor or an event repeats, too, and so may a count.
+            is_certain = self._of_ids["unsure"] is None and self._of_ids["count"] is None
+            return ("repeats within a patient", is_certain) if self._repeats else None
+        # A running number of all rows is another thing; so is a flag, which may begin at 0 and at 1.
+        counts_anew = len(self._begins) == 1 and self._begins.total() > 1 and self._going_on > 0
+        is_certain = self._is_of_lines and counts_anew
+        is_hint = (self._is_of_parts and self._differing > 0) or (counts_anew and not self._others)
+        return ("numbers rows of a patient", is_certain) if is_certain or is_hint else None
 
 
 class OwnTable(Export):
@@ -197,20 +259,22 @@ class OwnTable(Export):
     def _read(self) -> None:
         keys = self._keys()
         layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True)
+        others = self._telling_columns(keys, layout)
         columns = Columns(
             keys,
+            others,
             exact=(self._columns["text"],),
             ids=[self._columns[name] for name in ("patient_id", "note_id") if name in self._columns],
             layout=layout,
             whose=self._columns["patient_id"],
             keys=keys,
         )
+        rows = self._watch(self.reader.rows(_TABLE, self._file, columns), others)
         coded = self._map.diagnoses
-        for note in self._notes(self.reader.rows(_TABLE, self._file, columns)):
+        for note in self._notes(rows):
             has_codes = coded is not None and any(row[coded.codes] for row in note.rows)
             whose = [note.rows[0][self._columns["patient_id"]]] if has_codes else []
             self.reader.ledger.take(_TABLE, note.places, note, self._add_note, whose)
-        self._look_for_pieces(self.reader.ledger.columns_not_read)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
@@ -226,36 +290,63 @@ class OwnTable(Export):
 
     # Notes in several rows --------------------------------------------------------------------------------------------
 
-    def _look_for_pieces(self, unread: Iterable[str]) -> None:
-        """Say which columns that the map does not name may tell that a note stands in several rows.
+    def _telling_columns(self, keys: Collection[str], layout: Layout) -> list[str]:
+        """Return the other columns of the table that may tell that a note stands in several rows.
 
-        Raises `BadInputError` for one that does by its name.
+        They are told by their names, or since they may number rows: the first cell is 0 or 1.
         """
-        for name in unread:
-            is_id, is_line = (names.fullmatch(fold(name)) is not None for names in (_NOTE_IDS, _LINES))
-            if not is_id and not is_line and not _PARTS.fullmatch(fold(name)):
+        first: Mapping[str, object] | Fault = {}
+        with suppress(BadInputError):  # the table is refused when it is read
+            header = Header(keys)
+            next(read_rows(self._file, header, layout), None)
+            folds = Counter(map(fold, header.unread))  # of two names read alike neither is asked for
+            others = Header([name for name in header.unread if folds[fold(name)] == 1])
+            _, first = next(read_rows(self._file, others, layout), (0, {}))
+        if isinstance(first, Fault):
+            return []
+        numbers = {name: _NUMBER.fullmatch(str(value)) for name, value in first.items()}
+        return [
+            name
+            for name, number in numbers.items()
+            if any(names.fullmatch(fold(name)) for names in (_LINES, _NOTE_IDS, _PARTS))
+            or (number and int(number[1]) < 2)
+            or _PART_OF.fullmatch(str(first[name]))
+        ]
+
+    def _watch(self, rows: Iterable[tuple[Place, Row]], others: Collection[str]) -> Iterator[tuple[Place, Row]]:
+        """Yield the rows; raise `BadInputError` after them where a note stands in several, which the map does not say.
+
+        So tells a column that numbers rows by a known name, or whose ids of notes repeat. Others are a hint, since they
+        may number the notes of a patient.
+        """
+        patient_id = self._columns["patient_id"]
+        columns = [_Telling(name) for name in others]
+        for place, row in rows:
+            for column in columns:
+                column.take(row[patient_id], row[column.name])
+            yield place, row
+        for column, found in ((column, column.find_pieces()) for column in columns):
+            if found is None:
                 continue
-            key = "note_id" if is_id else "line"
-            said = (
-                f"the column {printable(name)}, which the column map does not name, tells by its name that a note may "
-                "stand in several rows"
-            )
+            what_it_does, is_certain = found
+            said = f"the column {printable(column.name)} {what_it_does}: a note seems to stand in several rows"
             join = (
-                f"name it as columns.{key}; with columns.note_id, columns.line and between_lines the rows are joined "
-                "(docs/importing.md)"
+                "name what numbers a note's rows as columns.line, and its id as columns.note_id, with between_lines, "
+                "in the column map, and they are joined (docs/importing.md)"
             )
-            if key not in self._columns and (is_id or is_line):
+            if is_certain:
                 raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-            self.reader.ledger.hints.append(f"{said}: if it does, {join}")
+            self.reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
 
     def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator["_Note"]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
         ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
-        note, refused = _Note(), self.reader.refused
+        note = _Note()
+        refused, short = self.reader.refused, self.reader.short
         for place, row in rows:
-            is_torn = self.reader.refused > refused
+            is_torn, note.is_cut = self.reader.refused > refused, self.reader.short > short
             note.is_torn |= is_torn
-            refused = self.reader.refused
+            refused, short = self.reader.refused, self.reader.short
             if note.rows and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
                 yield note
                 note = _Note(is_torn=is_torn)
@@ -263,12 +354,17 @@ class OwnTable(Export):
             note.places.append(place)
         if note.rows:
             note.is_torn |= self.reader.refused > refused
+            note.is_cut = self.reader.short > short
             yield note
 
     def _joined(self, note: "_Note") -> Row:
         """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
         rows = note.rows
         if "line" not in self._columns:
+            if note.is_cut:
+                raise RecordError(
+                    "the row after it has too few cells: a line break without quotes may have cut the text"
+                )
             return rows[0]
         if note.is_torn:
             raise RecordError("a row beside it, which may be of the same note, cannot be read")

@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +75,10 @@ class Reader:
         self.ledger = ledger
         #: Words for nothing, of cells and of identifiers.
         self._words, self._id_words = cells.NOTHING_WRITTEN.union(blank), cells.NO_IDENTIFIER.union(blank)
-        #: Rows that could not be read.
-        self.refused = 0
+        #: Columns of the table that is read; filled while it is.
+        self.found: Set[str] = set()
+        #: Rows that could not be read, and those of them with too few cells.
+        self.refused = self.short = 0
         self._advance = advance
         #: By table: texts with quotes around them, and others.
         self._texts: Counter[tuple[str, bool]] = Counter()
@@ -89,6 +91,7 @@ class Reader:
         """
         self.ledger.seen(table, 0)
         header = Header(columns.wanted, required=columns.required, keys=columns.keys)
+        self.found = header.found
         is_sheet = file.format == "xlsx"
         unit = "sheet row" if is_sheet else "row"
         with located(file, has_map=bool(columns.keys)):
@@ -97,6 +100,7 @@ class Reader:
                 if isinstance(record, Fault):
                     if record.is_last:
                         raise BadInputError(f"{unit} {number}: {record.what}")
+                    self.short += record.is_short
                     reason = f"{record.column} {record.what}".strip()
                 elif not record:
                     continue
@@ -123,7 +127,9 @@ class Reader:
         if file.format in ("parquet", "xlsx"):  # another process has read them
             self._advance(file.identity[2])
         if columns.keys:
-            self.ledger.columns_not_read = (*header.unread,)
+            written = {column: name for name, column in header.read_as.items()}
+            others = [written.get(name, name) for name in columns.optional if name in header.found]
+            self.ledger.columns_not_read = (*header.unread, *others)
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -152,6 +158,11 @@ class Reader:
         found: dict[str, str | None] = dict.fromkeys(columns.wanted)
         has_map = bool(columns.keys)
         for name, value in record.items():
+            if has_map and name not in columns.keys:
+                with suppress(RecordError):
+                    bare = _as_text(name, value).strip()
+                    found[name] = None if not bare or self._is_nothing(bare) else bare
+                continue
             text = _as_text(name, value)
             bare = text.strip()
             # Excel writes the error of a formula to a CSV, too.
@@ -247,7 +258,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     found: defaultdict[str, list[Path]] = defaultdict(list)
     #: Names for messages of what is not read; of files in a folder that of the folder, since theirs may be patients'.
     others: defaultdict[str, set[str]] = defaultdict(set)
-    for path in files_below(source, shown):
+    for path in _files_below(source, shown):
         place, file_name = path.relative_to(source), path.name.lower()
         table = next((name for name in names if file_name in {name + ending for ending in on_disk.FILE_ENDINGS}), None)
         if table is not None:
@@ -274,9 +285,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     return files
 
 
-def files_below(source: Path, shown: str) -> Iterator[Path]:
-    """Yield the files of a folder and of those below it, links followed; messages call the folder `shown`."""
-
+def _files_below(source: Path, shown: str) -> Iterator[Path]:
     def stop(error: OSError) -> None:
         raise on_disk.unreadable(shown, error)
 

@@ -1,6 +1,7 @@
 """Attachments: what they are and what they say, whatever they are called and packed in; hostile ones cost little."""
 
 import base64
+import gzip
 import resource
 import socket
 from collections.abc import Callable
@@ -36,6 +37,7 @@ _TEXT = b"CC: cough\nPlan: rest, review in two weeks"
     ("content", "expected"),
     [
         (_TEXT, _TEXT),
+        (gzip.compress(_TEXT, mtime=0), _TEXT),
         (base64.b64encode(_TEXT), _TEXT),
         (base64.encodebytes(_TEXT * 5), _TEXT * 5),
         (base64.b64encode(base64.b64encode(_TEXT)), _TEXT),
@@ -44,6 +46,7 @@ _TEXT = b"CC: cough\nPlan: rest, review in two weeks"
         (base64.b64encode(_TEXT).rstrip(b"="), _TEXT),
         *((before + base64.b64encode(_TEXT), _TEXT)
           for before in (b"data:text/plain;charset=utf-8;base64,", b"^TEXT^RTF^Base64^", b"L^a^rtf^Base64^")),
+        (base64.b64encode(gzip.compress(_TEXT, mtime=0)), _TEXT),
         (base64.b64encode(b"%PDF-1.7"), b"%PDF-1.7"),
         # Words that look like base64, and base64 of no text.
         *((word, word) for word in (b"LEFLUNOMIDE", b"SUFENTANIL", b"bictegravir", b"co-trimoxazole")),
@@ -53,6 +56,20 @@ _TEXT = b"CC: cough\nPlan: rest, review in two weeks"
 )  # fmt: skip
 def test_what_is_packed_twice_is_unpacked(content: bytes, expected: bytes) -> None:
     assert unpacked(content) == expected
+
+
+def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RecordError, match="damaged gzip"):
+        unpacked(b"\x1f\x8bnothing")
+    with pytest.raises(RecordError, match="cut off, or too large"):
+        unpacked(gzip.compress(_TEXT)[:-9])
+    # A second part, as logs have that grow: it would be lost in silence.
+    with pytest.raises(RecordError, match="in several parts"):
+        unpacked(gzip.compress(_TEXT) * 2)
+    assert unpacked(gzip.compress(_TEXT) + b"\0\0") == _TEXT
+    monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 1000)
+    with pytest.raises(RecordError, match="cut off, or too large"):
+        unpacked(gzip.compress(bytes(100_000)))
 
 
 @pytest.mark.parametrize(("text", "form", "shown"), CASES["forms"])

@@ -72,6 +72,16 @@ def test_a_code_of_icd_9_makes_a_patient_of_mimic_unknown(tmp_path: Path) -> Non
     assert imported.unreadable == 1
 
 
+def test_source_values_of_omop_are_read_where_the_site_says_what_they_are(tmp_path: Path) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    (source / "CONCEPT.csv").unlink()
+    (source / "CONCEPT_ANCESTOR.csv").unlink()
+    import_export("omop", source, tmp_path / "corpus", source_values="icd10", complete=("icd10",))
+    _, labels = content_of(tmp_path / "corpus")
+    assert [key for key, present in labels.items() if present] == [("10001", "depression"), ("10002", "hiv")]
+    assert len(labels) == 2 * len(BOOK.diagnoses)
+
+
 def test_an_ancestor_of_omop_means_its_descendants(tmp_path: Path) -> None:
     source = tables.write_omop(tmp_path / "cdm")
     (source / "CONCEPT_ANCESTOR.csv").unlink()

@@ -2,6 +2,8 @@
 
 import base64
 import errno
+import gzip
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -70,6 +72,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_PLAIN, _page(_TEXT)], _TEXT, ["say the same"]),
         ([_page(f"Riverside Clinic\n{_TEXT}"), _PLAIN], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
         ([_PLAIN, _page(f"Riverside Clinic\n{_TEXT}")], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
+        ([_PLAIN, plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
+         ["say the same"]),
         ([_PLAIN, _PLAIN], _TEXT, ["say the same"]),
         ([plain("a b c d e f g h i j k l"), plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
          "1. a b c d e f\n2. g h i j k l", ["say the same"]),
@@ -89,6 +93,7 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         # By what it is: a type that is wrong or missing, packed twice, an empty `data` beside a `url`.
         ([{"data": as_base64(as_rtf(_TEXT))}], _TEXT, []),
         ([plain(base64.b64encode(_TEXT.encode()))], _TEXT, []),
+        ([plain(gzip.compress(_TEXT.encode(), mtime=0))], _TEXT, []),
         ([{"contentType": "text/plain", "data": "", "url": "Binary/b1"}], "of b1", []),
         ([{"contentType": "text/plain", "url": "https://ehr.example.org/fhir/Binary/b1/_history/2"}], "of b1", []),
         ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
@@ -119,7 +124,7 @@ def test_each_text_of_a_document_stands_once(
     (source / "attachments" / "link.rtf").symlink_to(tmp_path / "outside.rtf")
     texts, imported = _import(tmp_path, source)
     assert [one.strip() for one in texts] == [text] * 2
-    said = {why: number for why, number in imported.ledger.left_aside.items() if why != "files that were not read"}
+    said = {why: number for why, number in imported.ledger.left_aside.items() if "files that were not read" not in why}
     assert len(said) == len(aside)
     for why, number in said.items():
         assert number == (4 if len(attachments) == 3 and why.endswith(_OUTSIDE) else 2)
@@ -140,6 +145,18 @@ def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, text: 
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
         "fhir", source, tmp_path / "c"
     )
+
+
+def test_a_document_that_was_made_again_after_it_was_deleted_is_read(tmp_path: Path) -> None:
+    again = {"resource": _document("d1", plain("new")) | {"meta": {"lastUpdated": "2024-03-01T00:00:00Z"}}}
+    deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
+    for when, texts in (("2024-02-01T00:00:00Z", ["new"]), ("2024-04-01T00:00:00Z", []), (None, [])):
+        entries = [{"resource": _PATIENT}, again, {**deleted, "response": {"lastModified": when}}]
+        source = _write_bundle(tmp_path / str(when)[:7] / "b.json", entries)
+        if texts:
+            assert _import(tmp_path, source)[0] == texts
+        else:
+            assert "the export gave no note" in refusal_of("fhir", source, tmp_path / "c")
 
 
 def _versioned(resource: Resource, **meta: str) -> Resource:
@@ -235,35 +252,39 @@ def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path: Path) -> None:
+    number = {"system": "urn:x", "value": "7"}
     form = [plain("CT: nodule")]
     source = _write(
-        tmp_path / "bulk", _document("d1"), _document("d2", plain("two")), _document("d3"),
-        _document("d4", plain("four"), relatesTo=[
-            {"code": "replaces", "target": {"reference": "DocumentReference/d3"}},
-            {"code": "appends", "target": {"identifier": {"system": "urn:x", "value": "7"}}},
-        ]),
-        report("r1", "CT", presentedForm=form), report("r2", "CT", conclusion="Review in May"),
+        tmp_path / "bulk", _document("d1"), _document("d2", plain("two")), _document("d3", masterIdentifier=number),
+        _document("d4", plain("four"), relatesTo=[{"code": "replaces", "target": {"identifier": number}}]),
+        report("r1", "CT", presentedForm=form, conclusion="Review in May"),
+        report("r2", "CT", presentedForm=form, conclusion="nodule"),
     )  # fmt: skip
     deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
     _write_bundle(source / "deleted.ndjson", [deleted], type="transaction")
     _write_bundle(source / "page.json", [{"resource": _PATIENT}], link=[{"relation": "next", "url": "x?2"}])
     texts, imported = _import(tmp_path, source)
-    assert sorted(texts) == [_TEXT, "CT: nodule", "four", "two"]
+    assert sorted(texts) == ["CT: nodule", "CT: nodule", "four", "two"]
     assert imported.ledger.left_aside == {
         "Bundles with a link to a next page: it must be a file of the export, too": 1,
-        "deletions, which are not followed: what they name is read where the export holds it": 1,
-        "documents named by an identifier alone: not followed": 1,
+        "conclusions of reports that say what their document does not: not read": 1,
+        "documents and conditions that the export says were deleted": 1,
         "documents that another document of the export replaces": 1,
-        "reports without a document, whose conclusion is not read": 1,
         "resources given twice alike": 1,
     }
+
+
+_HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
 
 
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
         (_document("d1", _PLAIN | {"size": 4000}), "an attachment is cut off"),
-        (_document("d1", _PLAIN | {"size": 1}), None),
+        (_document("d1", _PLAIN | {"hash": as_base64("another")}), "an attachment is cut off"),
+        (_document("d1", _PLAIN | {"size": 1, "hash": _HASH}), None),
+        (_document("d1", _PLAIN | {"hash": hashlib.sha256(_TEXT.encode()).hexdigest()}), None),
+        (_document("d1", plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
         (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
@@ -334,17 +355,24 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     (source / "log.ndjson").write_text('{"exportId": "e", "eventId": "kickoff"}\n' * 2, encoding="utf-8")
     (source / "manifest.json").write_text('{"transactionTime": "2024-01-01T00:00:00Z", "output": []}', encoding="utf-8")
     (source / "error.ndjson").write_text('{"resourceType": "OperationOutcome", "issue": []}\n', encoding="utf-8")
-    for name in ("readme.txt", "all.ndjson.1", "roe.ann"):
+    _write_bundle(source / "deleted.json", [{"request": {"method": "DELETE", "url": "Patient/x"}}])
+    for name in ("readme.txt", "all.ndjson.1", "other.ndjson.1", "more.fhir", "roe.ann"):
         (source / name).write_text("no part of it", encoding="utf-8")
     (source / "Empty.ndjson").write_bytes(b"")
+    (source / "part2").symlink_to(tmp_path, target_is_directory=True)
     (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
     assert imported.ledger.left_aside == {
         "answers of the server (OperationOutcome): they may say what the export lacks": 1,
+        "deletions of what is no document and no condition: not followed": 1,
         "empty files": 1,
-        "files that were not read": 3,
+        "files that were not read (.1)": 2,
+        "files that were not read (.fhir)": 1,
+        "files that were not read (.txt)": 1,
+        "files that were not read (another ending)": 1,
         "files without FHIR resources, such as a log or a manifest": 2,
+        "folders that are links: not followed": 1,
         "resources given twice alike": 1,
     }
     written = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
@@ -353,7 +381,8 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
 
 def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
     former = {"use": "official", "family": "Holt", "given": ["Una"], "period": {"end": "2001-02-03"}}
-    named = {"name": [former, {"text": "Una B"}]}
+    linked = {"link": [{"other": {"reference": "Patient/p1"}, "type": "replaces"}], "name": [former, {"text": "Una B"}]}
+    absent = {"link": [{"other": {"reference": "Patient/p9"}, "type": "replaced-by"}]}
     lab = {"resourceType": "Organization", "id": "o", "name": "Laboratory"}
     authors = [
         {"reference": "Patient/p2", "display": "Una B"},
@@ -365,7 +394,7 @@ def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
         _document("d2", subject={"reference": "Patient/p2"}, date="1900-01-01", author=authors[:2]),
     ]
     composed = {"resourceType": "Composition", "id": "c"}
-    people = [_PATIENT, {"resourceType": "Patient", "id": "p2", **named}]
+    people = [_PATIENT | absent, {"resourceType": "Patient", "id": "p2", **linked}]
     _, imported = _import(tmp_path, _write(tmp_path / "bulk", composed, lab, *documents, patients=people))
     corpus = read_corpus(tmp_path / "corpus")
     first, second = corpus.latest_note("p1"), corpus.latest_note("p2")
@@ -374,6 +403,7 @@ def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
     assert imported.ledger.left_blank == {"visit date: 0001-01-01, beside another date": 1}
     assert imported.ledger.left_aside == {
         "Compositions: the text of their sections is not read": 1,
+        "links between records of one person: each is a patient here": 1,
     }
     assert any("1 notes are of a day that programs write for none" in hint for hint in imported.ledger.hints)
 

@@ -93,26 +93,53 @@ def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: 
     assert "columns.line: needs columns.note_id" in refused
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        ("LINE line_no NOTE_LINE LineNbr TXT_LINE_NUM ZeilenNr Zeile", "name it as columns.line; with"),
-        (
-            "NOTE_ID NoteGUID HNO_ID NOTE_SID TIUDocumentSID BefundID CLINICAL_EVENT_ID",
-            "name it as columns.note_id; with",
-        ),
-    ],
-)
-def test_a_column_whose_name_tells_of_pieces_of_notes_must_be_named(tmp_path: Path, names: str, said: str) -> None:
-    for name in names.split():
-        assert said in refusal_of_own(tmp_path, f"MRN,{name},Note\na,1,text\n", MAP)
+SURE, MAYBE = "nothing was written: name what numbers", "or a patient's notes are numbered"
+#: A column that the map does not name; of each row the patient, a letter, and the cell; whether rows are pieces.
+TELLING: list[tuple[str, str, str | None]] = [
+    *((name, "a1 a2 b1", SURE) for name in ("LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr", "TXT_LINE_NUM")),
+    ("LINE", "a0 a1 b0", SURE),
+    # Numbered once each, or running on, it counts no lines.
+    *((name, "a1 b1", None) for name in ("LINE", "line_no", "LineNbr")),
+    *((name, "a1 a2 b3", MAYBE) for name in ("LINE", "Line Number", "TXT_LINE_NUM")),
+    *((name, "a1 a2 b1", MAYBE) for name in ("SEQ", "Part No", "note_segment", "CHUNK_ID")),
+    # In no order, in letters, as parts of a whole.
+    *((name, "a0 a2 a1 b0", MAYBE) for name in ("SEQ", "Part No")),
+    *((name, "a2 a1 b2", MAYBE) for name in ("SEQ", "LINE")),
+    ("Part", "aA aB bA", MAYBE),
+    ("x", "a1 of 2|a2 of 2|b1 of 2", MAYBE),
+    ("y", "a1/2 a2/2 b1/2", MAYBE),
+    # Of any other name, where it counts anew.
+    ("Zeile", "a1 a2 a3 b1 b2", MAYBE),
+    ("Zeile", "a0 a1 a2 b0 b1 b2 b3", MAYBE),
+    ("Zeile", "a1 a2 a1 a2 b1", MAYBE),  # two notes of one patient
+    ("Zeile", "a1 a2 b3 b4 b5", None),  # rows of the whole table
+    ("Zeile", "a1 a3 b1 b4", None),  # a number of another kind
+    ("Zeile", "a1 a2 bx b1 b2", None),
+    ("Zeile", "a1 a1 b0 b1", None),  # a flag
+    ("Zeile", "a5 a6 b1 b2 b1", None),
+    # Ids of notes that repeat within a patient.
+    *((name, "a7 a7 b8", SURE) for name in ("NOTE_ID", "NoteGUID", "HNO_ID", "NOTE_SID", "TIUDocumentSID", "BefundID")),
+    *((name, "a7 a7 b8", SURE) for name in ("CE_EVENT_ID", "CLINICAL_EVENT_ID", "note uuid")),
+    ("Document Key", "a1 b2 a1", SURE),
+    ("NOTE_ID", "a1 a2 b1 b2", None),  # a patient's notes are numbered
+    ("NOTE_ID", "a a", None),
+    *((name, "a1 a1", MAYBE) for name in ("EVENT_ID", "PARENT_EVENT_ID", "ACCESSION_NBR", "DOC_ID")),
+]
 
 
-@pytest.mark.parametrize("columns", ["SEQ", "Part No", "note_segment", "CHUNK_ID", "Ward"])
-def test_a_column_that_may_number_pieces_of_notes_is_named(tmp_path: Path, columns: str) -> None:
-    imported, _ = import_own(tmp_path, f"MRN,{columns},Note\na,1,text\n", MAP)
-    assert len(imported.ledger.hints) == (columns != "Ward")
-    assert imported.ledger.columns_not_read == (columns,)
+@pytest.mark.parametrize(("column", "rows", "is_piece"), TELLING)
+def test_a_column_tells_that_rows_are_pieces_of_notes(
+    tmp_path: Path, column: str, rows: str, is_piece: str | None
+) -> None:
+    listed = [f"{row[0]},{row[1:]},text {at}" for at, row in enumerate(rows.split("|" if "|" in rows else None))]
+    table = "\n".join([f"MRN,{column},Note", *listed])
+    if is_piece == SURE:
+        said = [refusal_of_own(tmp_path, table, MAP)]
+    else:
+        imported, _ = import_own(tmp_path, table, MAP)
+        said = imported.ledger.hints
+        assert imported.ledger.columns_not_read == (column,)
+    assert [f"the column {column} " in one and is_piece in one for one in said] == [True] * (is_piece is not None)
 
 
 def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
@@ -120,3 +147,16 @@ def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
     refused = refusal_of_own(tmp_path, "MRN,no,line,Note\na,1,1,CC \na,1,2, #N/A\nb,2,1,x\n", columns)
     assert "row 2: Note holds #N/A, an error of Excel" in refused
     assert "row 1: a row beside it, which may be of the same note, cannot be read (1 more" in refused
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ("a,CC: cough|HPI: since|Plan: rest|b,fever", "b"),
+        ("a,one|b,fever|Plan: rest", "a"),
+        ("a,one|b,two,three|c,four", "a c"),  # more cells are no rest of the row before
+    ],
+)
+def test_a_note_that_a_line_break_without_quotes_cut_is_rejected(tmp_path: Path, rows: str, kept: str) -> None:
+    _, corpus = import_own(tmp_path, "\n".join(["MRN,Note", *rows.split("|")]), MAP, allow_rejected=True)
+    assert list(corpus.patients) == kept.split()

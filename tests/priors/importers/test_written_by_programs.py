@@ -343,7 +343,7 @@ def test_quotes_that_are_none_of_csv_are_no_text(tmp_path: Path, rows: str, is_r
 
 
 def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
-    assert "row 1: is a line of dashes" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n")
+    assert "row 1: is a line of dashes under the header" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n")
     assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n") == {"p1": ["x"], "p2": ["---"]}
 
 
@@ -369,6 +369,7 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
     imported = import_export("omop", source, tmp_path / "c")
     corpus = read_corpus(tmp_path / "c")
     assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01", "2024-03-02"]
+    assert "1 notes have another day in note_datetime and note_date: the first counts" in imported.ledger.hints[0]
     assert corpus.patients["1"].dob == date(1950, 2, 3)
     assert imported.ledger.left_blank["note_datetime: 1970-01-01, beside another date"] == 1
 
@@ -376,9 +377,11 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
 HINTS: list[tuple[str, str | None]] = [
     *((f"p3,{text}", "1 notes are a word such as N/A") for text in ("Null", "NIL", "n.a.", "[null]", "#N/A N/A")),
     ("p3,caf\ufffd", "1 notes hold signs"),
+    ('p3,said \\"ok\\" left', "1 notes hold quotes with a backslash before them"),
     *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
     *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
     ("p3,x,1900-01-01\np4,y,1950-01-01", "1 patients are born on a day such as 1900-01-01"),
+    ("p3,x\np3,x\np4,x\np4,y\np4,x", "1 notes have the text of the note before them"),
     # Ids of another look than most have.
     ("no fever, no rash\np3,hip", "1 patients have blanks within their id, as most have not"),
     ("P 2,hip\nP 3,hip", None),
