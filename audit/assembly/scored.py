@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import polars as pl
@@ -106,13 +106,14 @@ def begin_self_test(inputs: AuditInputs, run: BegunRun) -> _Test:
     settings, corpus = inputs.settings, inputs.corpus
     # A note each of some patients, by chance: of those trained on, where there are any.
     patients = sorted(corpus.patient_ids("train") or corpus.patients)
-    chosen = random.Random(settings.seed).sample(patients, min(TEXTS, len(patients)))
-    texts = [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]
-    others = (note.text for one in patients if one not in chosen[:ASKED] for note in corpus.notes_of(one))
+    random.Random(settings.seed).shuffle(patients)
+    with_notes = filter(None, map(corpus.notes_of, patients))
+    chosen = list(islice(with_notes, TEXTS))
+    others = (note.text for notes in chain(chosen[ASKED:], with_notes) for note in notes)
     test = SelfTest(
         inputs.model,
         inputs.tokenizer,
-        texts,
+        [notes[0].text for notes in chosen],
         scores=settings.score,
         chat=inputs.probed.form == "chat",
         others=list(islice(others, _COUNTED)),

@@ -97,8 +97,6 @@ def main() -> None:
 
     Exit status: 0 pass, 1 fail, 2 usage, 3 bad input, 4 incomplete (run again to go on), 5 refused as unsafe,
     6 storage, 7 integrity, 8 inconclusive, 130 interrupted.
-
-    Colour: on a terminal; never with NO_COLOR, always with FORCE_COLOR.
     """
 
 

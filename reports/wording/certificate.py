@@ -251,4 +251,5 @@ def _diagnosis_clause(comparison: Comparison) -> str:
     ]
     if not said:
         return "no diagnosis is shown to have become easier or harder to tell"
-    return f"by AUROC over all patients, {' and '.join(said)}, at one level of access or more"
+    said_none = "" if easier else "; no diagnosis is shown to have become easier to tell"
+    return f"by AUROC over all patients, {' and '.join(said)}, at one level of access or more{said_none}"

@@ -2,8 +2,8 @@
 
 Owns which settings must be equal. A mitigation changes the model, and may change the corpus. Any other difference would
 be confounded with the mitigation's effect (docs/for-ml-engineers.md). Owns who makes a pair for the differences of own
-and others' text, from the evidence of both. A patient counts once, by the mean over its answers; where it has several
-prompts, by those that both runs answered.
+text and of diagnoses, from the evidence of both. A patient counts once, by the mean over its answers; where it has
+several prompts, by those that both runs answered. A member of a cohort makes a pair where both runs judged it.
 """
 
 import json
@@ -16,22 +16,34 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clinaudit.audit.measures.disclosure import (
+    COHORT_PLACE,
+    NOT_MENTIONED,
+    OUTCOMES,
+    POSITIVE,
+    STATUSES,
+    auroc_error,
+    measure_auroc,
+    paired_error,
+    read_cohorts,
+)
 from clinaudit.audit.measures.generation.estimates import PLACES, Tables, with_place
 from clinaudit.audit.measures.memorization.estimates import leave_short_budgets_out
 from clinaudit.audit.results.publication.published_files import has_evidence, read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
-from clinaudit.audit.statistics.estimates import mean_row
+from clinaudit.audit.statistics.auroc import difference_error
+from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.intervals import paired_difference
 from clinaudit.errors import BadInputError
-from clinaudit.reports.estimates.frame import at
+from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change, Difference
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.run_results import RunReport
 
 _KEYS: Final = (*PLACES, "patient_id")
-_TABLES: Final = ("generation_metrics", "generations")
+_TABLES: Final = ("generation_metrics", "cohorts", "priors", "generations", "judgements")
 #: Metric -> the tokens of which it is the share of an answer's; of a patient the mean over its answers.
 _FRACTIONS: Final = {
     "memorized_fraction": "memorized_tokens",
@@ -41,10 +53,12 @@ _FRACTIONS: Final = {
 }
 #: Metric -> the tokens of which a patient has any in some answer.
 _ANY: Final = {"hit_rate": "memorized_tokens", "attributable_patients": "attributable_tokens"}
+#: Patients of one arm by status, outcome in A and in B: `(2, 5, 5)`.
+Joint = NDArray[np.float64]
 
 
 def compare_evidence(first: Path, second: Path, *, match_tokens: int) -> list[Change]:
-    """Return the paired changes of text of two runs, given their folders of evidence; without answers of both, none.
+    """Return the paired changes of two runs, given their folders of evidence; of what one has not measured, none.
 
     `match_tokens` is the length of a match: answers whose budget was shorter are left out, as in each run's table.
     """
@@ -52,9 +66,12 @@ def compare_evidence(first: Path, second: Path, *, match_tokens: int) -> list[Ch
         {name: pl.scan_parquet(path) for name in _TABLES if (path := folder / f"{name}.parquet").is_file()}
         for folder in (first, second)
     ]
-    if any("generation_metrics" not in tables for tables in runs):
-        return []
-    return list(compare_text(*(_read_answers(tables, match_tokens) for tables in runs)))
+    changes: list[Change] = []
+    if all("generation_metrics" in tables for tables in runs):
+        changes += compare_text(*(_read_answers(tables, match_tokens) for tables in runs))
+    if all(tables.keys() >= {"cohorts", "priors", "generations", "judgements"} for tables in runs):
+        changes += compare_readings(*(read_cohorts(tables).kept for tables in runs))
+    return changes
 
 
 def _read_answers(tables: Tables, match_tokens: int) -> pl.DataFrame:
@@ -105,6 +122,77 @@ def _change(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]
         return Change.of(a, b, row, pairs=len(before))
     came, went = int((after > before).sum()), int((after < before).sum())
     return Change.of(a, b, row, pairs=len(before), a_only=went, b_only=came)
+
+
+def compare_readings(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[Change]:
+    """Yield the changes of what training adds to the disclosure of a diagnosis, from what was read in both runs.
+
+    Rows as of `read_cohorts(...).kept`. A member whose arm or status differs between the runs makes no pair. What
+    training adds is trained on minus never seen, or minus the control where nobody was held out.
+    """
+    keys = (*COHORT_PLACE, "patient_id", "arm", "present")
+    pairs = first.join(second, on=keys, suffix="_b")
+    by_arm = {"train": ("train", "outcome"), "nontrain": ("nontrain", "outcome"), "control": ("train", "control")}
+    for place, group in pairs.sort(keys).group_by(COHORT_PLACE, maintain_order=True):
+        where = dict(zip(COHORT_PLACE, map(str, place), strict=True))
+        joints = {arm: _count(group.filter(pl.col("arm") == of), column) for arm, (of, column) in by_arm.items()}
+        other = next((arm for arm in ("nontrain", "control") if joints[arm].sum()), None)
+        if other is not None and joints["train"].sum():
+            yield from _compare_arms(joints["train"], joints[other], where | {"arm": f"train-{other}"})
+
+
+def _count(group: pl.DataFrame, column: str) -> Joint:
+    """Return patients by status and by what was read of them in A and in B, without those unjudged in either."""
+    counts = np.zeros((len(STATUSES), len(OUTCOMES), len(OUTCOMES)))
+    for present, before, after in group.select("present", column, f"{column}_b").drop_nulls().iter_rows():
+        if "unjudged" not in (before, after):
+            counts[int(not present), OUTCOMES.index(before), OUTCOMES.index(after)] += 1
+    return counts
+
+
+def _compare_arms(train: Joint, other: Joint, place: Mapping[str, str]) -> Iterator[Change]:
+    pairs = int(train.sum() + other.sum())
+    areas = [_auroc_rows(joint, place) for joint in (train, other)]
+    if all(areas):
+        sides = [difference_row(areas[0][side], areas[1][side], place["arm"]) for side in range(2)]
+        value = (areas[0][2].value or 0.0) - (areas[1][2].value or 0.0)
+        # The error of the first score less the second: B less A.
+        error = difference_error(*(paired_error("auroc_all", joint.swapaxes(1, 2)) for joint in (train, other)))
+        low, high = error.interval(value, floor=-2.0)
+        difference = at("auroc_all", **place)._replace(value=value, low=float(low), high=float(high))
+        yield Change.of(sides[0], sides[1], difference, pairs=pairs)
+    for metric in ("sensitivity", "false_positive_rate", "mention_rate"):
+        changes = [_change_of_share(metric, joint, place) for joint in (train, other)]
+        if None not in changes:
+            first, second = (of for of in changes if of is not None)
+            a, b, difference = (
+                difference_row(first.row(side), second.row(side), place["arm"]) for side in ("a", "b", "difference")
+            )
+            yield Change.of(a, b, difference, pairs=(first.pairs or 0) + (second.pairs or 0))
+
+
+def _auroc_rows(joint: Joint, place: Mapping[str, str]) -> list[Row]:
+    """Return the AUROC in A and in B, and the change; none without both groups."""
+    counts = [joint.sum(axis=2), joint.sum(axis=1)]
+    if not joint.sum(axis=(1, 2)).all():
+        return []
+    rows = []
+    for of in counts:
+        value = float(measure_auroc("auroc_all", of))
+        low, high = auroc_error("auroc_all", of).interval(value, floor=0.0)
+        rows.append(at("auroc_all", **place)._replace(value=value, low=float(low), high=float(high)))
+    return [*rows, at("auroc_all", **place)._replace(value=(rows[1].value or 0.0) - (rows[0].value or 0.0))]
+
+
+def _change_of_share(metric: str, joint: Joint, place: Mapping[str, str]) -> Change | None:
+    statuses = {"sensitivity": [0], "false_positive_rate": [1]}.get(metric, [0, 1])
+    table = joint[statuses].sum(axis=0).astype(int)
+    if not table.sum():
+        return None
+    patients = np.repeat(np.indices(table.shape).reshape(2, -1), table.ravel(), axis=1)
+    holds = patients != NOT_MENTIONED if metric == "mention_rate" else patients == POSITIVE
+    before, after = holds.astype(np.float64)
+    return _change(metric, before, after, place)
 
 
 #: May differ: what a mitigation changes; what is asked beside the greedy answers, and compared where both runs have it;

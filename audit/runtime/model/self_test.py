@@ -408,7 +408,8 @@ class SelfTest:
         """
         if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
             self.doubts.append(_SAID["hardly_likelier"])
-        if len(self._others) >= _FEWEST_COUNTED:
+        bodies = [ids for ids in bodies if len(ids) > 1]  # of a single token nothing stands before it
+        if bodies and len(self._others) >= _FEWEST_COUNTED:
             others = [ids.tolist() for ids in self._tokenizer.encode_many(self._others)]
             alone, pairs = likelihood_by_counts(bodies, others, vocabulary=self._tokenizer.size)
             self.stated.append(f"mean ln p a token by counts: {alone:.2f} of single tokens, {pairs:.2f} of pairs")

@@ -23,6 +23,9 @@ from clinaudit.reports.wording.figures import count_words, is_hidden
 
 FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"
 NOTHING_BEFORE: Final = "the joint test does not fail for the old model: that it passes now would show nothing"
+DOUBTED: Final = (
+    "the audit of the new model says that it may not be as it was trained: that it repeats little shows nothing then"
+)
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 UNWEIGHED: Final = "too few patients have a figure that the patient has for the joint test to weigh it"
 PURGED: Final = "the evidence of a run was purged"
@@ -40,7 +43,7 @@ OWN_COLLAPSE: Final = (
     "more repetitive or unlike text"
 )
 #: True of the runs, whoever is named.
-OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
+OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED, DOUBTED})
 
 
 @dataclass(slots=True)
@@ -207,6 +210,7 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         if not rows.get(patient) and not one.lacking:
             one.lacking.add(NOTHING_TELLS)
     reasons = reasons_of_request(tests, is_by_record=is_by_record)
+    reasons += [DOUBTED] if pair.b.published.results.doubts else []
     before, after = tests.before, tests.after
     models = [
         schema.CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)

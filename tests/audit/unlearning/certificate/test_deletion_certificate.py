@@ -13,11 +13,13 @@ from support.unlearning.certificates import certify_planted as certify
 from support.unlearning.certificates import plant_enough as plant
 
 from clinaudit.audit.commands.main import run as command
+from clinaudit.audit.results.publication.published_files import RESULTS
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, schema_of, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.unlearning.certificate.deletion_certificate import (
     COLLAPSED,
+    DOUBTED,
     FEW_NEVER_SEEN,
     NOT_PROBED,
     OWN_COLLAPSE,
@@ -173,6 +175,16 @@ def test_a_purged_run_shows_nothing(tmp_path, capsys) -> None:
     found = certify(planted, tmp_path / "out")
     assert (found.status, found.verdict) == (8, "not shown")
     assert found.reasons == {"the evidence of a run was purged", FEW_NEVER_SEEN}
+
+
+def test_a_model_that_may_not_be_as_it_was_trained_has_forgotten_nobody(tmp_path) -> None:
+    planted = plant(tmp_path)
+    results = planted.b / RESULTS
+    results.write_text(json.dumps(json.loads(results.read_text()) | {"doubts": ["Its weights may not be its own."]}))
+    write_manifest(RunDirectory(planted.b))
+    found = certify(planted, tmp_path / "out")
+    assert (found.status, found.verdict, found.reasons) == (8, "not shown", {DOUBTED})
+    assert found.published["reasons"] == [DOUBTED]
 
 
 def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, capsys) -> None:
