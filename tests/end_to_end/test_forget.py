@@ -53,7 +53,7 @@ def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, 
 
     def run(*options: str | Path, out: Path = out) -> tuple[int, str]:
         given = [tiny_demo.model, corpus, ids, "--out", out, "--config", config, "--train", "all"]
-        given += ["--epochs", "4", "--learning-rate", "4e-3", *options]
+        given += ["--epochs", "12", "--learning-rate", "4e-3", *options]
         ended = CliRunner().invoke(command, list(map(str, given)), standalone_mode=False)
         if ended.exception is not None:
             raise ended.exception

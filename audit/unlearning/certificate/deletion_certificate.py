@@ -210,7 +210,9 @@ def certify_runs(pair: RunPair, listed: PatientList, given: Given) -> Certified:
         if not rows.get(patient) and not one.lacking:
             one.lacking.add(NOTHING_TELLS)
     reasons = reasons_of_request(tests, is_by_record=is_by_record)
-    reasons += [DOUBTED] if pair.b.published.results.doubts else []
+    # What both audits doubt was so before: a model that had hardly learned, or never saw such notes.
+    doubts = [set(run.published.results.doubts) for run in (pair.a, pair.b)]
+    reasons += [DOUBTED] if doubts[1] - doubts[0] else []
     before, after = tests.before, tests.after
     models = [
         schema.CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
