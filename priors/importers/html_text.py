@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.priors.importers.corpus_writer import RecordError
 from clinaudit.priors.importers.rtf_text import is_symbol_font, raised, shown_signs
-from clinaudit.priors.importers.style_sheets import Styles, computed_styles, is_nothing, is_put_away
+from clinaudit.priors.importers.style_sheets import HIDES, Styles, computed_styles
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -41,9 +41,12 @@ _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 _UNSEEN_INPUTS: Final = ("hidden", "password", "submit", "button", "reset", "image", "file")
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+_NUMBERED: Final = frozenset({*_LIST_TYPES.values(), "lower-latin", "upper-latin", "decimal-leading-zero"})
+_BULLETS: Final = ("disc", "circle", "square", "initial")
 #: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
 _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
+_SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
@@ -51,8 +54,12 @@ _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
 _CDA: Final = re.compile(r"(?:\s|<!--.*?-->)*<(?:[\w.-]+:)?ClinicalDocument[\s>]", re.DOTALL)
 _NO_PAGE: Final = "an attachment is XML and no page (a CDA document, for one): its text is not read"
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
-#: Ends without a beginning, at which a browser breaks the line; what follows the end of a page is lost to the parser.
-_ENDS: Final = {"br": "<br>", "p": "</p><p></p>", "html": "<div></div>", "body": "<div></div>"}
+#: Tags; comments and elements that hold no tags are passed over as they are.
+_ANY_TAG: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title|xmp)\b.*?(?:</(?P=raw)|\Z)"
+    r"|<(?P<end>/?)(?P<name>[a-z][\w:-]*)(?:\"[^\"]*\"|'[^']*'|[^\"'<>])*+>",
+    re.IGNORECASE | re.DOTALL,
+)
 #: Put after a page, and found again as an element only where the page is not cut off within something.
 _END_ID: Final = "end-of-attachment"
 #: Lists are indented by their depth, up to this.
@@ -96,12 +103,8 @@ def _parsed(text: str) -> "HtmlElement":
             raise RecordError(_NO_PAGE)
     if _CDA.match(page):  # as HTML, the titles of its sections would be those of pages, and hidden
         raise RecordError(_NO_PAGE)
-    lowered = page.lower()
-    if lowered.count("<html") > 1:
-        raise RecordError("an HTML attachment holds several pages")
-    stray = [name for name in _ENDS if name != "p" or lowered.count("</p") > lowered.count("<p")]
-    page = re.sub(rf"</({'|'.join(stray)})\s*>", lambda end: _ENDS[end[1].lower()], page, flags=re.IGNORECASE)
-    if "<![CDATA[" in page:
+    page = _with_stray_ends(page)
+    if "<![CDATA[" in _ANY_TAG.sub("", page):  # in a script it is a comment
         raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
     parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
     try:
@@ -120,6 +123,32 @@ def _parsed(text: str) -> "HtmlElement":
     return tree
 
 
+def _with_stray_ends(page: str) -> str:
+    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML.
+
+    What follows `</html>` belongs to the page, too: the parser would leave it out of the tree that it gives.
+    """
+    is_open = False
+    begun: set[str] = set()
+
+    def written(tag: re.Match[str]) -> str:
+        nonlocal is_open
+        name, is_end = (tag["name"] or "").lower(), bool(tag["end"])
+        if name == "br" and is_end:
+            return "<br>"
+        if name in ("html", "body") and (is_end or name in begun):
+            return "<div></div>"
+        begun.add(name)
+        if name == "p":
+            is_stray, is_open = is_end and not is_open, not is_end
+            return "<p></p>" if is_stray else tag[0]
+        # A block ends the paragraph that it stands in.
+        is_open &= _DISPLAY.get(name, "inline") in ("inline", "none")
+        return tag[0]
+
+    return _ANY_TAG.sub(written, page)
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """How text looks, which an element takes over from the element around it."""
@@ -136,13 +165,36 @@ class _Look:
 
 
 def _is_raised(style: Mapping[str, str]) -> bool:
-    """Whether text stands above the line: `super`, a length, or moved up."""
-    align = style.get("vertical-align", "")
+    """Whether text stands above the line: `super`, a length, small text at the top, or moved up."""
+    align, is_small = style.get("vertical-align", ""), _SMALL.fullmatch(style.get("font-size", "")) is not None
     moved_up = style.get("top", "").startswith("-") or _UPWARD.match(style.get("bottom", ""))
     return (
-        not {align, style.get("font-variant-position")}.isdisjoint(("super", "text-top"))
+        "super" in (align, style.get("font-variant-position"))
         or _UPWARD.match(align) is not None
+        or (align in ("top", "text-top") and is_small)
         or (style.get("position") == "relative" and bool(moved_up))
+    )
+
+
+def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
+    """Whether a style hides an element's text though it is laid out: for screen readers alone, or a preview."""
+
+    def hides(*names: str) -> bool:
+        return any(HIDES[name].fullmatch(style.get(name, "")) for name in names)
+
+    position = style.get("position", "static")
+    if hides("opacity", "clip-path") or (position in ("absolute", "fixed") and hides("clip")):
+        return True
+    if position in ("absolute", "fixed", "relative") and hides("left", "top"):
+        return True
+    if display in ("inline", "contents"):
+        return False  # the rest is of boxes
+    overflow = {word for name, value in style.items() if name.startswith("overflow") for word in value.split()}
+    # A cell of a table is at least as high and wide as its text.
+    is_thin = hides("width") and "min-width" not in style
+    is_small = not display.startswith("table") and (is_thin or hides("height", "max-height"))
+    return hides("text-indent", "transform", "scale", "content-visibility") or (
+        is_small and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
     )
 
 
@@ -158,8 +210,10 @@ class _List:
     def next_sign(self, item: "HtmlElement", style: str) -> str:
         number = self.number = _whole(item.get("value"), self.number)
         self.number += self.step
-        if style == "none" or not (self.is_ordered or style in _LIST_TYPES.values()):
-            return "" if style == "none" else "* "
+        if style == "none":
+            return ""
+        if style not in _NUMBERED and (style in _BULLETS or not self.is_ordered):
+            return "* "
         numeral = str(number)
         if style.endswith(("alpha", "latin")) and number > 0:
             numeral = ""
@@ -201,8 +255,6 @@ class _Page:
         if look is None:
             return
         tag, is_block = element.tag, display not in _INLINE
-        if tag in ("select", "dialog"):
-            raise RecordError(f"an HTML attachment holds a {tag}, of which a page does not say what is shown")
         margin = int(is_block) * (2 if tag == "p" else 1)
         # Boxes of a width stand apart, as columns do.
         apart = " " if display == "inline-block" and "width" in self._styles.get(element, {}) else ""
@@ -225,16 +277,21 @@ class _Page:
             self._read_table(element, look)
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
-            self._add("“" if tag == "q" else "", look)
+            style = self._styles.get(element, {})
+            self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
-            for child in element:
+            is_boxes = display.endswith(("flex", "grid")) or (tag == "select" and "multiple" in element.attrib)
+            children = list(element.iter("option") if tag == "select" else element)
+            if tag == "select" and "multiple" not in element.attrib:
+                children = [option for option in children if "selected" in option.attrib][-1:] or children[:1]
+            for child in children:
                 # Flexible boxes and grids lay out each of their elements as a block.
-                gap = int(display.endswith(("flex", "grid")) and self._display(child) != "none")
+                gap = int(is_boxes and self._display(child) != "none")
                 self._break(gap)
                 self.read(child, look)
                 self._break(gap)
                 self._add(child.tail or "", look)
-            self._add("”" if tag == "q" else "", look)
+            self._add(style.get("after", "”" if tag == "q" else ""), look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
             self._write("")
@@ -244,7 +301,8 @@ class _Page:
         self._break(margin)
 
     def _display(self, element: "HtmlElement") -> str:
-        is_hidden = not {"hidden", "popover"}.isdisjoint(element.attrib)
+        is_closed = element.tag == "dialog" and "open" not in element.attrib
+        is_hidden = is_closed or not {"hidden", "popover"}.isdisjoint(element.attrib)
         default = "none" if is_hidden else _DISPLAY.get(element.tag, "inline")
         style = self._styles.get(element)
         if style is None:
@@ -259,17 +317,14 @@ class _Page:
         if not style and tag not in _LOOKS:
             return None if self._display(element) == "none" else around
         display = self._display(element)
-        if display == "none" or is_nothing(style.get("opacity", "1")):
+        if display == "none" or _is_out_of_sight(style, display):
             return None
-        if is_put_away(style) and "".join(element.itertext()).strip():
-            if style.get("position") in ("absolute", "fixed"):
-                return None  # for screen readers alone
-            raise RecordError("an HTML attachment puts text out of sight in a way that is not followed")
         changes: dict[str, Any] = {"white_space": style.get("white-space", "revert")}
         if changes["white_space"].startswith("revert"):  # as without a sheet
             changes["white_space"] = _WHITE_SPACE.get(tag, around.white_space)
-        if "font-size" in style:  # what stands within may be larger again
-            changes["is_tiny"] = is_nothing(style["font-size"])
+        if size := style.get("font-size"):  # what stands within may be larger again, but for a share of nothing
+            is_share = around.is_tiny and size.endswith(("em", "%")) and not size.endswith("rem")
+            changes["is_tiny"] = is_share or HIDES["font-size"].fullmatch(size) is not None
         if "visibility" in style:
             changes["is_visible"] = style["visibility"] not in ("hidden", "collapse")
         if tag == "sup" or (display in _INLINE and _is_raised(style)):

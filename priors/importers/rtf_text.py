@@ -9,7 +9,7 @@ import codecs
 import re
 import tomllib
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -83,10 +83,9 @@ _SYMBOLS: Final = {b"\r": "\n", b"\n": "\n", b"{": "{", b"}": "}", b"\\": "\\", 
 #: Groups that are no text. Word shows three that striprtf leaves out: numbers of lists, and how an object looks.
 _NO_TEXT_GROUPS: Final = frozenset(destinations) - {"pntext", "object", "result"}
 _SYMBOL_CHARSET: Final = 2
-#: Fields that show what no text of the document says.
-_COMPUTED: Final = re.compile(
-    rb"\\fldinst[\s{]*(?:\\\w+ ?[\s{]*)*(?:SYMBOL|FORMCHECKBOX|FORMDROPDOWN)\b", re.IGNORECASE
-)
+#: Tables within tables; deeper ones are read as if they stood at this depth.
+_MOST_TABLES: Final = 16
+_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -108,22 +107,33 @@ class _Font:
 
 
 @dataclass(slots=True)
+class _Field:
+    """A field: the text that it had before, and what it says that it is."""
+
+    depth: int
+    begin: int
+    instruction: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _State:
     """What a group takes over from the group around it, and loses at its end."""
 
     is_skipped: bool = False
-    #: Within a group that is no part of the body, such as a footer, so that nothing within is shown.
-    is_apart: bool = False
+    #: Whether what stands around a drawing or a text in two forms is, of which a part within is shown; None outside.
+    is_skipped_around: bool | None = None
     is_hidden: bool = False
     is_deleted: bool = False
     is_raised: bool = False
     is_capitals: bool = False
-    is_of_fonts: bool = False
+    #: `fonttbl`, `fldinst`, `stylesheet`: groups whose text is read for something else.
+    destination: str = ""
     font: int | None = None
     #: How many characters stand for one of Unicode.
     stand_ins: int = 1
     is_in_list: bool = False
-    is_in_table: bool = False
+    #: Tables around the paragraph.
+    tables: int = 0
 
     @property
     def is_shown(self) -> bool:
@@ -134,15 +144,12 @@ def text_of_rtf(content: bytes) -> str:
     r"""Return the text of a document: `{\rtf1 It\'92s}` is `It’s`.
 
     Raises `RecordError` where it cannot be read whole.
-    Cells of a row stand beside each other, a tab between, and below each other where one of them has several lines, or
-    they are of a table within the table.
+    Cells of a row stand beside each other, a tab between, and below each other where one of them has several lines.
     """
     # Cerner ends what it does not compress with a mark.
     source = content.removeprefix(codecs.BOM_UTF8).strip(b"\0 \t\r\n").removesuffix(b"ocf_blob").rstrip()
     if not source.startswith(b"{\\rtf"):
         raise RecordError("an RTF attachment is not RTF")
-    if _COMPUTED.search(source):
-        raise RecordError("an RTF attachment holds a sign, or a box or list of a form, as a field, which is not read")
     try:
         # A character beyond the first 65,536 is written as two halves.
         return _Reader(source).read().encode("utf-16", "surrogatepass").decode("utf-16")
@@ -162,14 +169,14 @@ class _Reader:
         self._code_page = "cp1252"
         self._fonts: defaultdict[int, _Font] = defaultdict(_Font)
         self._default_font = 0
-        self._pieces: list[str] = []
-        #: The finished cells of the row, and the piece with which the open cell begins.
-        self._cells: list[str] = []
-        self._cell_begin = 0
+        #: Of texts around a text box: the depth of its group, their pieces and cells.
+        self._boxes: list[tuple[int, list[str], defaultdict[int, list[str]], list[int]]] = []
+        self._begin_text()
         #: Bytes of one font that are not decoded yet: a character may take two.
         self._bytes = bytearray()
         #: All that were decoded and are no ASCII, a blank between two fonts.
         self._beyond_ascii = bytearray()
+        self._fields: list[_Field] = []
         self._has_lists = self._has_numbers = False
 
     def read(self) -> str:
@@ -191,6 +198,10 @@ class _Reader:
                 self._outer.append(replace(self._state))
             elif token["brace"] == b"}" and self._outer:
                 self._flush()
+                if self._fields and self._fields[-1].depth == len(self._outer):
+                    self._end_field(self._fields.pop())
+                if self._boxes and self._boxes[-1][0] == len(self._outer):
+                    self._end_box()
                 self._state = self._outer.pop()
                 if not self._outer and ended is None:
                     ended = len(self._pieces)
@@ -203,14 +214,47 @@ class _Reader:
             raise RecordError("an RTF attachment goes on after its end")
         if is_surely_utf8(bytes(self._beyond_ascii)):
             raise RecordError("an RTF attachment holds UTF-8, and says another character set")
-        self._end_row()
+        self._end_rows(1)
         if self._has_lists and not self._has_numbers:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
 
+    def _begin_text(self) -> None:
+        self._pieces: list[str] = []
+        #: By level of tables: the finished cells of the row, and the piece with which the open cell begins.
+        self._cells: defaultdict[int, list[str]] = defaultdict(list)
+        self._cell_begins = [0] * _MOST_TABLES
+
+    def _end_box(self) -> None:
+        """Write the text of a box on lines of its own, where it is anchored: it may be in a cell."""
+        self._end_rows(1)
+        box = "".join(self._pieces).strip("\n")
+        _, self._pieces, self._cells, self._cell_begins = self._boxes.pop()
+        if box:
+            is_at_begin = not self._pieces or self._pieces[-1].endswith("\n")
+            self._pieces.append(f"{'' if is_at_begin else chr(10)}{box}\n")
+
+    def _end_field(self, ended: _Field) -> None:
+        """Write what a field shows that is computed: a sign by its number."""
+        if len(self._pieces) > ended.begin or not self._state.is_shown:
+            return
+        instruction = b"".join(ended.instruction).decode("latin-1")
+        if re.match(r"\s*FORM(CHECKBOX|DROPDOWN)", instruction):
+            raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
+        symbol = _SYMBOL_FIELD.match(instruction)
+        if symbol is not None:
+            code = int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10)
+            font = re.search(r'\\f\s+"?([^"\\]+)', symbol[2])
+            name = "" if font is None else font[1].strip()
+            is_sign = is_symbol_font(name)
+            char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
+            self._pieces.append(shown_signs(char, name) if is_sign else char)
+
     def _take_bytes(self, given: bytes) -> None:
-        if self._state.is_of_fonts and not self._state.is_skipped:
+        if self._state.destination == "fonttbl" and not self._state.is_skipped:
             self._fonts[self._state.font or 0].written += given.decode("latin-1")
+        elif self._state.destination == "fldinst" and self._fields:
+            self._fields[-1].instruction.append(given)
         elif self._state.is_shown:
             self._bytes += given
 
@@ -219,6 +263,8 @@ class _Reader:
             self._state.is_skipped = True
         elif symbol == b"'":
             raise RecordError(_NOT_WHOLE)
+        elif self._state.destination == "fldinst":
+            self._take_bytes(symbol)
         elif symbol in _SYMBOLS:
             self._write(_SYMBOLS[symbol])
 
@@ -256,39 +302,41 @@ class _Reader:
                 state.is_hidden = state.is_deleted = state.is_raised = state.is_capitals = False
                 state.font = None
             case "pard" | "intbl" | "itap":
-                state.is_in_table = word == "intbl" or (word == "itap" and bool(number))
+                tables = {"pard": 0, "intbl": max(state.tables, 1), "itap": number or 0}[word]
+                state.tables = min(tables, _MOST_TABLES - 1)
                 state.is_in_list &= word != "pard"
-            case "cell":
-                self._end_cell()
-            case "row":
-                if "".join(self._pieces[self._cell_begin :]).strip("\n"):
-                    self._end_cell()
-                self._end_row()
-            case "nestcell":
-                self._write("\n")
+            case "cell" | "row":
+                self._end_part_of_table(word, 1)
+            case "nestcell" | "nestrow":
+                self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
+            case "field":
+                self._fields.append(_Field(len(self._outer), len(self._pieces)))
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
                 self._outer[-1].is_in_list = True
             case "mmath" if self._outer and self._outer[-1].is_shown:
                 raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
                 self._has_numbers = True
-            case "shp" | "shpgrp" | "do":
-                state.is_skipped = True
-            case "upr":
-                state.is_apart |= bool(self._outer) and self._outer[-1].is_skipped
+            case "shp" | "shpgrp" | "do" | "upr":
+                if state.is_skipped_around is None:
+                    state.is_skipped_around = bool(self._outer) and self._outer[-1].is_skipped
                 state.is_skipped = True
             case "ud":  # of the two forms that in Unicode
-                state.is_skipped = state.is_apart
+                state.is_skipped = state.is_skipped_around is not False
             case "shptxt" | "dptxbxtext":
-                if not state.is_apart:
-                    raise RecordError("an RTF attachment holds a text box, which has no place in its text")
-            case "fonttbl":
-                state.is_of_fonts, state.is_skipped = True, False
+                state.is_skipped = state.is_skipped_around is not False
+                state.is_skipped_around, state.tables = None, 0
+                self._boxes.append((len(self._outer), self._pieces, self._cells, self._cell_begins))
+                self._begin_text()
+            case "fonttbl" | "fldinst" | "stylesheet":
+                state.destination = word
+                state.is_skipped = word != "fonttbl"
             case _ if word in _SHOWS:
                 self._write(_SHOWS[word])
             case _ if word in _NO_TEXT_GROUPS:
                 state.is_skipped = True
-                state.is_apart |= word != "shpinst"  # within it stands the text of the drawing
+                if word != "shpinst":  # within it stands the text of the drawing
+                    state.is_skipped_around = None
         return at
 
     def _after_stand_ins(self, at: int) -> int:
@@ -319,28 +367,36 @@ class _Reader:
 
     def _write(self, text: str) -> None:
         self._flush()
-        if not self._state.is_shown or self._state.is_of_fonts:
+        if not self._state.is_shown or self._state.destination:
             return
         font = self._font()
         in_case = text.upper() if self._state.is_capitals else text
         shown = shown_signs(text, font.name) if font.is_symbol else in_case
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
         self._has_lists |= self._state.is_in_list and not shown.isspace()
-        if text == "\n" and not self._state.is_in_table:
-            self._end_row()
+        if text == "\n":
+            outer = self._state.tables + 1
+            self._end_rows(outer)
+            self._cell_begins[outer:] = [len(self._pieces)] * (_MOST_TABLES - outer)
 
     def _font(self) -> _Font:
         return self._fonts.get(self._default_font if self._state.font is None else self._state.font, _Font())
 
-    def _end_cell(self) -> None:
-        self._cells.append("".join(self._pieces[self._cell_begin :]).strip("\n"))
-        del self._pieces[self._cell_begin :]
+    def _end_part_of_table(self, part: str, level: int) -> None:
+        self._end_rows(level + 1)
+        begin = self._cell_begins[level]
+        text = "".join(self._pieces[begin:]).strip("\n")
+        if text or part == "cell":
+            self._cells[level].append(text)
+            del self._pieces[begin:]
+        if part == "row":
+            self._end_rows(level)
+        self._cell_begins[level:] = [len(self._pieces)] * (_MOST_TABLES - level)
 
-    def _end_row(self) -> None:
-        """Put the finished cells where their row stands."""
-        if self._cells:
-            has_lines = any("\n" in cell for cell in self._cells)
-            row = "\n".join(filter(None, self._cells)) if has_lines else "\t".join(self._cells).rstrip("\t")
-            self._pieces[self._cell_begin : self._cell_begin] = [row, "\n"]
-            self._cells = []
-        self._cell_begin = len(self._pieces)
+    def _end_rows(self, level: int) -> None:
+        """Put the finished cells of tables of this level, and of those within, where their rows stand."""
+        for deeper in sorted((one for one in self._cells if one >= level), reverse=True):
+            cells = self._cells.pop(deeper)
+            has_lines = any("\n" in cell for cell in cells)
+            row = "\n".join(filter(None, cells)) if has_lines else "\t".join(cells).rstrip("\t")
+            self._pieces[self._cell_begins[deeper] : self._cell_begins[deeper]] = [row, "\n"]
