@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError
 from clinaudit.audit.runtime.model.self_test import ASKED, SelfTest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import GenerationOutput
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 
@@ -181,7 +181,7 @@ SLOW_ROPE = {"rope_parameters": {"rope_type": "linear", "rope_theta": 10000.0, "
         (transpose, {}, None, [], ["pairs of words"]),
         (transpose, {}, 1.45, ["training log"], ["pairs of words"]),
         (None, SLOW_ROPE, 1.45, ["training log"], []),
-        (None, {"rms_norm_eps": 1.0}, None, ["in any order", "counts of words"], []),
+        (None, {"rms_norm_eps": 1.0}, None, ["in any order"], ["pairs of words"]),
     ],
 )
 def test_a_model_that_is_not_as_it_was_trained_is_doubted(
@@ -210,6 +210,78 @@ def test_a_model_that_is_not_as_it_was_trained_is_doubted(
     engine.close()
     for said, words in ((test.doubts, doubted), (test.named, named)):
         assert [word in sentence for word, sentence in zip(words, said, strict=True)] == [True] * len(words)
+
+
+def measured(by_text):
+    """Scores of texts with ln p, its mean and deviation over the vocabulary: (ln p, mean, deviation) by their order."""
+
+    def score_as(requests, engine):
+        for scores in engine.score(requests):
+            number, _, how = scores.key.partition(" ")
+            log_prob, mean, deviation = by_text[int(number)] if how in ("", "whole") else (-9.0, -1.0, 0.5)
+            length = len(scores.log_probs)
+            yield TokenScores(scores.key, *(np.full(length, of, np.float32) for of in (log_prob, mean, deviation)))
+
+    return score_as
+
+
+@pytest.mark.parametrize(
+    ("by_text", "doubted"),
+    [
+        # As it expects, or better.
+        ([(-2.0, -2.0, 0.5)] * 5, []),
+        ([(-1.0, -3.0, 0.5)] * 5, []),
+        # Of at least 90 tokens three standard errors are at most 3 * 0.5 / sqrt(90) = 0.16 nats.
+        ([(-2.7, -2.0, 0.5)] * 5, ["than it expects itself"]),
+        ([(-2.5, -2.0, 0.5)] * 5, []),
+        # 3 * 5 / sqrt(300) = 0.87: so few tokens, each as uncertain, do not tell 1 nat from 0.5.
+        ([(-3.0, -2.0, 5.0)] * 5, []),
+        # Two notes of five may have been forgotten.
+        ([(-8.0, -2.0, 0.5)] * 2 + [(-2.0, -2.0, 0.5)] * 3, []),
+        ([(-8.0, -2.0, 0.5)] * 3 + [(-2.0, -2.0, 0.5)] * 2, ["than it expects itself"]),
+    ],
+)
+def test_a_model_that_notes_surprise_more_than_it_expects_is_doubted(by_text, doubted, model, tokenizer, monkeypatch):
+    texts = [text * 4 for text in TEXTS]
+    engine = Faulty(model)
+    monkeypatch.setattr(Faulty, "score", lambda self, requests: measured(by_text)(requests, self.engine))
+    test = SelfTest(model, tokenizer, texts, scores=True, chat=False)
+    test(engine)
+    assert [word in doubt for word, doubt in zip(doubted, test.doubts, strict=True)] == [True] * len(doubted)
+
+
+@pytest.mark.parametrize(("expected", "doubted"), [(-8.5, []), (-1.0, ["counts of words"])])
+def test_a_model_that_learned_little_and_expects_no_better_is_not_doubted_by_counts(
+    expected, doubted, model, tokenizer, monkeypatch
+):
+    """The notes are less likely than by counts; shuffled ones are at 9 nats."""
+    engine, others = Faulty(model), TEXTS * 4
+    by_text = [(-5.4, expected, 0.5)] * 5
+    monkeypatch.setattr(Faulty, "score", lambda self, requests: measured(by_text)(requests, self.engine))
+    test = SelfTest(model, tokenizer, TEXTS, scores=True, chat=False, others=others)
+    test(engine)
+    assert [word in doubt for word, doubt in zip(doubted, test.doubts, strict=True)] == [True] * len(doubted)
+    assert any("pairs of words" in sentence for sentence in test.named) == (not doubted)
+
+
+@pytest.mark.parametrize(("of_rest", "doubted"), [(0.0, False), (-3.0, True)])
+def test_whole_notes_are_compared_with_the_training_log_not_their_beginnings(
+    of_rest, doubted, tmp_path, tokenizer, monkeypatch
+):
+    """The first 90 tokens of a note, with its names and numbers, lose 3 nats, and a log of all notes has 0.5."""
+    save_llama(tmp_path / "model", vocabulary=300, context=2000)
+    long = find_model(str(tmp_path / "model"), engine="transformers")
+
+    def score(self, requests):
+        for one in requests:
+            tokens = len(one.token_ids) - one.first
+            log_probs = np.where(np.arange(tokens) < 90, np.float32(-3), np.float32(of_rest))
+            yield TokenScores(one.key, np.full(tokens, -9, np.float32) if "shuffled" in one.key else log_probs)
+
+    monkeypatch.setattr(Faulty, "score", score)
+    test = SelfTest(long, tokenizer, [text * 20 for text in TEXTS], scores=True, chat=False, logged=0.5)
+    test(Faulty(long))
+    assert ["training log" in doubt for doubt in test.doubts] == [True] * doubted
 
 
 def answer(request, text="of one"):
