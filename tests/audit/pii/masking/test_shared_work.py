@@ -32,7 +32,7 @@ def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[Maske
 
 @pytest.mark.usefixtures("short_parts")
 def test_several_processes_write_what_one_does() -> None:
-    hostile = [one.text for one in planted_texts(20, seed=7)]
+    hostile = [one.text for one in planted_texts(30, seed=7)]
     # Long ones, which are looked through in parts, beside short ones.
     texts: list[tuple[str, str | None]] = [("\n".join(hostile), "How old is she?"), ("\r\n".join(hostile[::-1]), None)]
     texts += [(text, "When was she seen?") for text in hostile[:6]]
