@@ -117,10 +117,9 @@ def difference_of_groups(first: Estimate, second: Estimate) -> Estimate:
 
 def harmonic_mean(values: Values) -> Values:
     """Return the harmonic mean along the last axis; 0 where a value is 0, not a number where one is none."""
-    from scipy.stats import hmean
-
-    # 1 less a mean may fall below 0 by rounding.
-    return np.asarray(hmean(np.clip(values, 0.0, 1.0), axis=-1))
+    # 1 less a mean may fall below 0 by rounding. SciPy's hmean goes through an array row by row where it holds a NaN.
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / np.mean(1.0 / (np.clip(values, 0.0, 1.0) + 0.0), axis=-1))
 
 
 def harmonic_mean_of(columns: Sequence[PatientColumn], *, is_inverted: bool) -> Estimate:

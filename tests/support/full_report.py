@@ -1,7 +1,7 @@
 """A whole `RunReport` of a run that never was, with all that a page may say of one."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
@@ -24,6 +24,7 @@ from clinaudit.reports.schema.run_results import (
 MORE_PATIENTS = "Ask 200 patients of either split."
 
 
+@cache
 def full_report(
     status: str = "", *, seed: int = 0, forms: Sequence[str] = ("text",), nontrain: int = 130, is_exact: bool = False
 ) -> RunReport:

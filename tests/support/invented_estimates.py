@@ -4,6 +4,7 @@ Consistent where a real table is: what is counted of some patients adds up. No f
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -35,6 +36,7 @@ CHANCES: Final = {
 Draws = np.random.Generator
 
 
+@cache
 def invented_estimates(
     seed: int = 0, train: int = 130, nontrain: int = 130, *, forms: Sequence[str] = ("text",)
 ) -> pl.DataFrame:

@@ -1,5 +1,7 @@
 """What a detector or a group of rules finds in a text, as (category, text) pairs in the order of the text."""
 
+from functools import cache
+
 from clinaudit.audit.pii.detectors.rules import RuleRows, rule_groups
 from clinaudit.audit.pii.masking.detection import Readings
 from clinaudit.audit.pii.taxonomy import Detector, EntitySpan, resolve_overlaps
@@ -22,7 +24,12 @@ def recognized(group: str, text: str) -> list[tuple[str, str]]:
 
 def found_in_group(group: str, text: str) -> list[EntitySpan]:
     """Return the spans of one group of rules, by start; they may overlap."""
-    return sorted(RuleRows([one for one in rule_groups() if one.name == group]).find(text))
+    return sorted(_rows_of(group).find(text))
+
+
+@cache
+def _rows_of(group: str) -> RuleRows:
+    return RuleRows([one for one in rule_groups() if one.name == group])
 
 
 def _written(spans: list[EntitySpan], text: str) -> list[tuple[str, str]]:

@@ -80,27 +80,26 @@ def plant(
     planted = Planted(root / "a", root / "b", train, [f"pt-held-{i:02}" for i in range(held_out)], train[:5])
     settings = {**SETTINGS, "MODEL": "b" * 64, **(settings_b or {})}
     given = {"leaking": dict(leaking or {}), "settings": settings, "stated": list(stated)}
-    if fault is not unharmed:
-        _plant(planted, fault, given)
-        return planted
     made = Path(_made(json.dumps([planted[2:], given])).name)
-    for name in ("a", "b"):
-        shutil.copytree(made / name, root / name, dirs_exist_ok=True)
+    for run in (planted.a, planted.b) if fault is unharmed else (planted.a,):
+        shutil.copytree(made / run.name, run, dirs_exist_ok=True)
+    if fault is not unharmed:
+        _write(planted.b, _everybody(planted), fault, 2, **given)
     return planted
 
 
 @cache
 def _made(described: str) -> "tempfile.TemporaryDirectory[str]":
     folder, (who, given) = tempfile.TemporaryDirectory(prefix="compared-pair-"), json.loads(described)
-    _plant(Planted(Path(folder.name) / "a", Path(folder.name) / "b", *who), unharmed, given)
+    planted = Planted(Path(folder.name) / "a", Path(folder.name) / "b", *who)
+    as_a = {"leaking": dict.fromkeys(planted.named, 60), "settings": SETTINGS, "stated": planted.named}
+    _write(planted.a, _everybody(planted), unharmed, 1, **as_a)
+    _write(planted.b, _everybody(planted), unharmed, 2, **given)
     return folder
 
 
-def _plant(planted: Planted, fault: Fault, given: Mapping[str, Any]) -> None:
-    everybody = [*((one, "train") for one in planted.train), *((one, "nontrain") for one in planted.held_out)]
-    as_a = {"leaking": dict.fromkeys(planted.named, 60), "settings": SETTINGS, "stated": planted.named}
-    _write(planted.a, everybody, unharmed, 1, **as_a)
-    _write(planted.b, everybody, fault, 2, **given)
+def _everybody(planted: Planted) -> list[tuple[str, str]]:
+    return [*((one, "train") for one in planted.train), *((one, "nontrain") for one in planted.held_out)]
 
 
 #: How everybody is asked.

@@ -25,28 +25,8 @@ NOTE = (
 )
 
 
-def test_rules_find_all_kinds_in_one_note():
-    assert found_by(RuleDetector(), NOTE) == [
-        ("patient_name", "Ada Lund"),
-        ("birth_date", "03/14/1950"),
-        ("mrn", "00482913"),
-        ("clinician_name", "Orla Estermont"),
-        ("city", "Springfield, IL"),
-        ("zip_code", "62704"),
-        ("phone", "617-555-0142"),
-        ("email", "ada@example.org"),
-        ("ssn", "123-45-6780"),
-        ("age_over_89", "94-year-old"),
-        ("gender", "woman"),
-    ]
-
-
 def test_rules_may_be_asked_for_some_categories_alone():
     assert found_by(RuleDetector(kinds={"mrn", "ssn"}), NOTE) == [("mrn", "00482913"), ("ssn", "123-45-6780")]
-
-
-def test_a_label_says_more_than_a_shape():
-    assert found_by(RuleDetector(), "MRN: 20240314") == [("mrn", "20240314")]
 
 
 def test_each_of_hipaas_identifiers_has_a_rule():

@@ -116,10 +116,3 @@ def test_a_sample_that_not_all_did_is_counted_apart() -> None:
     assert (report.agreement["detection"].samples, report.agreement["detection"].incomplete) == (1, 1)
     assert (report.agreement["query_related"].samples, report.agreement["query_related"].incomplete) == (1, 0)
     assert report.done == [2, 1]
-
-
-def test_without_a_sample_that_all_did_there_is_no_agreement() -> None:
-    samples = {"s1": sample_of(DRAFT), "s2": sample_of(DRAFT, key="s2")}
-    reviews = [review("a", review_of(DRAFT)), review("b", review_of(DRAFT, key="s2"))]
-    found = measure_reviews(samples, reviews, digest="d", seed=0).agreement["detection"]
-    assert (found.observed, found.kappa.value, found.incomplete) == (None, None, 2)

@@ -184,10 +184,15 @@ def test_equal_seeds_give_equal_bytes_and_another_seed_others(small: Path, tmp_p
     assert one["evidence/qa.parquet"] != other["evidence/qa.parquet"]
 
 
-@pytest.mark.parametrize("stage", ["identifier_check", "count_bench", "first keyword", *files_module.SCHEMAS])
-def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, tmp_path, monkeypatch, stage) -> None:
-    build(small, tmp_path / "whole")
+@pytest.fixture(scope="module")
+def whole(small: Path, tmp_path_factory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("whole") / "bench"
+    build(small, out)
+    return content(out)
 
+
+@pytest.mark.parametrize("stage", ["identifier_check", "count_bench", "first keyword", *files_module.SCHEMAS])
+def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, whole, tmp_path, monkeypatch, stage) -> None:
     def killed(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
@@ -205,7 +210,7 @@ def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, tmp_path, monkeypa
     with pytest.raises(BadInputError, match="no finished benchmark"):
         read_bench(tmp_path / "bench")
     build(small, tmp_path / "bench")
-    assert content(tmp_path / "bench") == content(tmp_path / "whole")
+    assert content(tmp_path / "bench") == whole
 
 
 def test_other_settings_are_refused_and_named(small: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from support.unlearning.tiny_job import make_bench
 
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Question
+from clinaudit.audit.unlearning.evaluation import asked_model
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS, AskedModel
 from clinaudit.audit.unlearning.methods.texts import answered_question
 from clinaudit.errors import BadInputError
@@ -23,6 +24,15 @@ QUESTIONS = tuple(
     replace(question, question=f"What was the plan{' then' * (place % 5)}?")
     for place, question in enumerate(make_bench().questions[:20])
 )
+
+
+#: Tokens of an answer where its length is not the matter.
+SHORT = 40
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_model, "MOST_ANSWER_TOKENS", SHORT)
 
 
 def _load(place: Path, *, save: Any = save_llama) -> AskedModel:
@@ -39,7 +49,7 @@ def _next_token(model: AskedModel, token_ids: tuple[int, ...]) -> int:
 
 def _greedy_loop(model: AskedModel, question: Question) -> tuple[int, ...]:
     prompt = written = model.prompts.prompt_ids(question.text("addressed"))
-    while len(written) < min(len(prompt) + MOST_ANSWER_TOKENS, CONTEXT):
+    while len(written) < min(len(prompt) + SHORT, CONTEXT):
         token = _next_token(model, written)
         if token == model.tokenizer.eos_id:
             break
@@ -47,6 +57,7 @@ def _greedy_loop(model: AskedModel, question: Question) -> tuple[int, ...]:
     return written[len(prompt) :]
 
 
+@pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("save", [save_llama, save_gpt2])
 def test_greedy_answers_are_those_of_a_loop_of_one_token_of_one_question(tmp_path: Path, save: Any) -> None:
     model = _load(tmp_path / "model", save=save)
@@ -76,6 +87,7 @@ def test_no_repetition_is_cut_whatever_the_models_own_file_asks_for(tmp_path: Pa
     assert last.token_ids == (70,) * (CONTEXT - len(model.prompts.prompt_ids(long.text("addressed"))))
 
 
+@pytest.mark.usefixtures("_short")
 def test_a_draw_depends_on_nothing_but_seed_question_and_sample(tmp_path: Path) -> None:
     model = _load(tmp_path / "model")
     together = model.answer(QUESTIONS[:9], "addressed", count=3, seed=5)

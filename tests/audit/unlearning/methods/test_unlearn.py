@@ -52,7 +52,7 @@ def _changed(job: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("save", "plan", "prefix"),
     [
-        *((save_llama, _plan(method), "model.layers.1.") for method in ("grad_diff", "kl_min", "sim_npo")),
+        (save_llama, _plan(), "model.layers.1."),
         (save_llama, _plan(layer=0), "model.layers.0."),
         (save_llama, _plan(scope="all"), ""),
         # LoRA's factors are merged; neither head, nor embeddings, nor norms have any.
@@ -102,7 +102,7 @@ def _killed_after(monkeypatch: pytest.MonkeyPatch, checkpoints: int) -> None:
     monkeypatch.setattr(LossTrainer, "_save_checkpoint", save_and_die)
 
 
-@pytest.mark.parametrize("place", first_of(len(_METHODS), always=2))
+@pytest.mark.parametrize("place", first_of(len(_METHODS), always=1))
 def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(tmp_path, monkeypatch, place) -> None:
     method = _METHODS[place]
     whole = make_job(tmp_path, out=tmp_path / "whole")
@@ -362,7 +362,7 @@ class _Gpu(Device):
     [("kl_min", "lora"), ("rmu", "all"), pytest.param("sim_npo", "layer", marks=pytest.mark.simulation)],
 )
 def test_computed_as_on_a_gpu_it_goes_the_same_way(tmp_path: Path, monkeypatch, method, scope) -> None:
-    plan = _plan(method, scope=scope, training=replace(QUICK, learning_rate=1e-2, epochs=4))
+    plan = _plan(method, scope=scope, training=replace(QUICK, learning_rate=1e-2, epochs=2))
     jobs = [make_job(tmp_path, out=tmp_path / name) for name in ("float32", "half")]
     unlearn(jobs[0], SPLIT, plan)
     monkeypatch.setattr(Device, "find", lambda: _Gpu(0, is_half=True))
