@@ -230,7 +230,7 @@ def _is_for_screens(query: str) -> bool | None:
             answers.append(pixels <= _SCREEN_PX if width[1] == "min" else pixels >= _SCREEN_PX)
         elif inner.startswith("prefers-"):
             answers.append(inner.endswith((" light", ":light", "no-preference")))
-        elif answers[0]:
+        elif all(answers):
             return None
     return all(answers) != (modifier == "not")
 
