@@ -115,10 +115,11 @@ class _Font:
 
 @dataclass(slots=True)
 class _Field:
-    """A field: the text that it had before, and what it says that it is."""
+    """A field: the pieces of text before it, how many of all so far are not blank, and what it says that it is."""
 
     depth: int
     begin: int
+    shown: int
     instruction: list[bytes] = field(default_factory=list)
     #: Of a check box: whether it is checked, and what counts where that is 25.
     choices: dict[str, int | None] = field(default_factory=dict)
@@ -187,6 +188,7 @@ class _Reader:
         #: All that were decoded and are no ASCII, a blank between two fonts.
         self._beyond_ascii = bytearray()
         self._fields: list[_Field] = []
+        self._shown = 0
         #: Whether the paragraph begins with its number or bullet; lists that do not write them, and those that do.
         self._is_numbered = False
         self._lists: dict[bool, set[int]] = {False: set(), True: set()}
@@ -249,8 +251,9 @@ class _Reader:
     def _end_field(self, ended: _Field) -> None:
         """Write what a field shows that is computed: a box of a form, a sign by its number."""
         computed = _COMPUTED.match(b"".join(ended.instruction).decode("latin-1"))
-        if not computed or not self._state.is_shown or any(map(str.strip, self._pieces[ended.begin :])):
+        if not computed or not self._state.is_shown or self._shown > ended.shown:
             return
+        self._shown += 1
         kind, number, rest = computed.groups()
         if kind.upper() == "FORMCHECKBOX":
             choice = ended.choices.get("ffres")
@@ -330,7 +333,7 @@ class _Reader:
             case "nestcell" | "nestrow":
                 self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
             case "field":
-                self._fields.append(_Field(len(self._outer), len(self._pieces)))
+                self._fields.append(_Field(len(self._outer), len(self._pieces), self._shown))
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
                 self._outer[-1].numbering = -1
             case "mmath" if self._outer and self._outer[-1].is_shown:
@@ -395,6 +398,7 @@ class _Reader:
         in_case = text.upper() if self._state.is_capitals else text
         shown = shown_signs(text, font.name) if font.is_symbol else in_case
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
+        self._shown += not shown.isspace()
         if self._state.numbering and not shown.isspace():
             self._lists[self._is_numbered].add(self._state.numbering)
         if text == "\n":
