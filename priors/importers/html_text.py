@@ -39,6 +39,9 @@ _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "lowercase": str.lower,
     "capitalize": lambda text: re.sub(r"(?<![\w'’])\w", lambda letter: letter[0].upper(), text),
 }
+#: Boxes of a form, and formulas of which the text alone would be another value: `x2` for x².
+_BOXES: Final = ("input", "textarea", "select", "button")
+_FORMULAS: Final = ("mfrac", "msup", "msqrt", "mroot", "mover", "munder")
 _UNSEEN_INPUTS: Final = ("hidden", "password", "submit", "button", "reset", "image", "file")
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 _NUMBERED: Final = frozenset({*_LIST_TYPES.values(), "lower-latin", "upper-latin", "decimal-leading-zero"})
@@ -62,6 +65,7 @@ _ANY_TAG: Final = re.compile(
 )
 #: Put after a page, and found again as an element only where the page is not cut off within something.
 _END_ID: Final = "end-of-attachment"
+_CUT_OFF: Final = "an HTML attachment ends within a tag, a comment, a title, a script or an object"
 #: Lists are indented by their depth, up to this.
 _MOST_INDENTED: Final = 8
 
@@ -117,8 +121,10 @@ def _parsed(text: str) -> "HtmlElement":
     ends = tree.xpath(f"//i[@id='{_END_ID}']")
     if not ends:
         # An open comment, quote, title or script takes all that follows: the rest of the note would be lost.
-        raise RecordError("an HTML attachment ends within a tag, a comment, a title or a script")
+        raise RecordError(_CUT_OFF)
     for end in ends:
+        if any(_DISPLAY.get(around.tag) == "none" for around in end.iterancestors()):
+            raise RecordError(_CUT_OFF)
         end.drop_tree()
     return tree
 
@@ -136,6 +142,8 @@ def _with_stray_ends(page: str) -> str:
         name, is_end = (tag["name"] or "").lower(), bool(tag["end"])
         if name == "br" and is_end:
             return "<br>"
+        if name == "embed":  # the parser would take in all that follows
+            return ""
         if name in ("html", "body") and (is_end or name in begun):
             return "<div></div>"
         begun.add(name)
@@ -256,8 +264,11 @@ class _Page:
             return
         tag, is_block = element.tag, display not in _INLINE
         margin = int(is_block) * (2 if tag == "p" else 1)
-        # Boxes of a width stand apart, as columns do.
-        apart = " " if display == "inline-block" and "width" in self._styles.get(element, {}) else ""
+        if tag in _FORMULAS:
+            raise RecordError("an HTML attachment holds a formula, which is not read")
+        # Boxes of a width stand apart, as columns do, and those of a form.
+        has_width = display == "inline-block" and "width" in self._styles.get(element, {})
+        apart = " " if has_width or (tag in _BOXES and element.get("type", "text") not in _UNSEEN_INPUTS) else ""
         self._add(apart, around)
         self._break(margin)
         if tag in ("ol", "ul", "menu", "dir"):

@@ -23,7 +23,10 @@ _SHOWS, _SWITCHES = _TABLES["shows"], _TABLES["switches"]
 _SYMBOL: Final = dict(zip((*range(0x20, 0x7F), *range(0xA0, 0xF0), *range(0xF1, 0xFF)), _TABLES["symbol"], strict=True))
 _SIGNS: Final = {
     **dict.fromkeys(_TABLES["symbol_fonts"], _SYMBOL),
-    "wingdings": {int(code, 16): sign for code, sign in _TABLES["wingdings"].items()},
+    **{
+        font: {0x20 + place: sign for place, sign in enumerate(signs) if sign != "�"}
+        for font, signs in _TABLES["signs"].items()
+    },
 }
 #: Others whose letters are pictures, and where Word puts the codes of such a font in Unicode (its private area).
 _UNREADABLE: Final = re.compile(
@@ -85,7 +88,11 @@ _NO_TEXT_GROUPS: Final = frozenset(destinations) - {"pntext", "object", "result"
 _SYMBOL_CHARSET: Final = 2
 #: Tables within tables; deeper ones are read as if they stood at this depth.
 _MOST_TABLES: Final = 16
-_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
+#: Fields that Word computes, so that their result may be empty.
+_COMPUTED: Final = re.compile(
+    r"\s*(SYMBOL(?=\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*))|FORM(?:CHECKBOX|DROPDOWN)|AUTONUM|LISTNUM|EQ\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(slots=True)
@@ -108,11 +115,14 @@ class _Font:
 
 @dataclass(slots=True)
 class _Field:
-    """A field: the text that it had before, and what it says that it is."""
+    """A field: the pieces of text before it, how many of all so far are not blank, and what it says that it is."""
 
     depth: int
     begin: int
+    shown: int
     instruction: list[bytes] = field(default_factory=list)
+    #: Of a check box: whether it is checked, and what counts where that is 25.
+    choices: dict[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -131,7 +141,8 @@ class _State:
     font: int | None = None
     #: How many characters stand for one of Unicode.
     stand_ins: int = 1
-    is_in_list: bool = False
+    #: The number of the list, 0 outside; -1 is that of a paragraph that numbers itself.
+    numbering: int = 0
     #: Tables around the paragraph.
     tables: int = 0
 
@@ -177,7 +188,10 @@ class _Reader:
         #: All that were decoded and are no ASCII, a blank between two fonts.
         self._beyond_ascii = bytearray()
         self._fields: list[_Field] = []
-        self._has_lists = self._has_numbers = False
+        self._shown = 0
+        #: Whether the paragraph begins with its number or bullet; lists that do not write them, and those that do.
+        self._is_numbered = False
+        self._lists: dict[bool, set[int]] = {False: set(), True: set()}
 
     def read(self) -> str:
         at = 0
@@ -215,7 +229,7 @@ class _Reader:
         if is_surely_utf8(bytes(self._beyond_ascii)):
             raise RecordError("an RTF attachment holds UTF-8, and says another character set")
         self._end_rows(1)
-        if self._has_lists and not self._has_numbers:
+        if self._lists[False] - self._lists[True]:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
 
@@ -235,16 +249,23 @@ class _Reader:
             self._pieces.append(f"{'' if is_at_begin else chr(10)}{box}\n")
 
     def _end_field(self, ended: _Field) -> None:
-        """Write what a field shows that is computed: a sign by its number."""
-        if len(self._pieces) > ended.begin or not self._state.is_shown:
+        """Write what a field shows that is computed: a box of a form, a sign by its number."""
+        computed = _COMPUTED.match(b"".join(ended.instruction).decode("latin-1"))
+        if not computed or not self._state.is_shown or self._shown > ended.shown:
             return
-        instruction = b"".join(ended.instruction).decode("latin-1")
-        if re.match(r"\s*FORM(CHECKBOX|DROPDOWN)", instruction):
-            raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
-        symbol = _SYMBOL_FIELD.match(instruction)
-        if symbol is not None:
-            code = int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10)
-            font = re.search(r'\\f\s+"?([^"\\]+)', symbol[2])
+        self._shown += 1
+        kind, number, rest = computed.groups()
+        if kind.upper() == "FORMCHECKBOX":
+            choice = ended.choices.get("ffres")
+            is_checked = ended.choices.get("ffdefres") if choice in (None, 25) else choice
+            self._pieces[ended.begin : ended.begin] = ["☒" if is_checked else "☐"]
+        elif number is None:
+            raise RecordError(
+                "an RTF attachment holds a choice, number or formula as a field, of which only Word knows the text"
+            )
+        else:
+            code = int(number, 16 if number[1:2] in ("x", "X") else 10)
+            font = re.search(r'\\f\s+"?([^"\\]+)', rest)
             name = "" if font is None else font[1].strip()
             is_sign = is_symbol_font(name)
             char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
@@ -304,19 +325,21 @@ class _Reader:
             case "pard" | "intbl" | "itap":
                 tables = {"pard": 0, "intbl": max(state.tables, 1), "itap": number or 0}[word]
                 state.tables = min(tables, _MOST_TABLES - 1)
-                state.is_in_list &= word != "pard"
+                state.numbering *= word != "pard"
+            case "ls":
+                state.numbering = 1 if number is None else number
             case "cell" | "row":
                 self._end_part_of_table(word, 1)
             case "nestcell" | "nestrow":
                 self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
             case "field":
-                self._fields.append(_Field(len(self._outer), len(self._pieces)))
+                self._fields.append(_Field(len(self._outer), len(self._pieces), self._shown))
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
-                self._outer[-1].is_in_list = True
+                self._outer[-1].numbering = -1
             case "mmath" if self._outer and self._outer[-1].is_shown:
                 raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
-                self._has_numbers = True
+                self._is_numbered, state.numbering = True, 0
             case "shp" | "shpgrp" | "do" | "upr":
                 if state.is_skipped_around is None:
                     state.is_skipped_around = bool(self._outer) and self._outer[-1].is_skipped
@@ -328,6 +351,8 @@ class _Reader:
                 state.is_skipped_around, state.tables = None, 0
                 self._boxes.append((len(self._outer), self._pieces, self._cells, self._cell_begins))
                 self._begin_text()
+            case "ffres" | "ffdefres" if self._fields:
+                self._fields[-1].choices[word] = number
             case "fonttbl" | "fldinst" | "stylesheet":
                 state.destination = word
                 state.is_skipped = word != "fonttbl"
@@ -373,8 +398,11 @@ class _Reader:
         in_case = text.upper() if self._state.is_capitals else text
         shown = shown_signs(text, font.name) if font.is_symbol else in_case
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
-        self._has_lists |= self._state.is_in_list and not shown.isspace()
+        self._shown += not shown.isspace()
+        if self._state.numbering and not shown.isspace():
+            self._lists[self._is_numbered].add(self._state.numbering)
         if text == "\n":
+            self._is_numbered = False
             outer = self._state.tables + 1
             self._end_rows(outer)
             self._cell_begins[outer:] = [len(self._pieces)] * (_MOST_TABLES - outer)
@@ -383,6 +411,7 @@ class _Reader:
         return self._fonts.get(self._default_font if self._state.font is None else self._state.font, _Font())
 
     def _end_part_of_table(self, part: str, level: int) -> None:
+        self._is_numbered = False
         self._end_rows(level + 1)
         begin = self._cell_begins[level]
         text = "".join(self._pieces[begin:]).strip("\n")

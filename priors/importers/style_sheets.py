@@ -73,6 +73,14 @@ _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: By free property: the values that may change a text. A width of nothing hides only what may not flow over it.
 _MAY_CHANGE: Final = {**HIDES, "width": _NEVER, "font-family": _FONT_OF_SIGNS}
+#: Values that say how most text is set anyway.
+_PLAIN_VALUES: Final = {
+    "float": ("none",),
+    "white-space": ("normal", "nowrap"),
+    "vertical-align": ("top", "middle", "bottom", "baseline"),
+}
+#: Of `list-style`, which may give a picture and a place, too.
+_LIST_TYPE: Final = re.compile(r"(?!inside|outside)[^(]+")
 #: Text that a sheet writes before or after an element: none, or a plain one.
 _GENERATED: Final = re.compile(r"(.*?)::?(before|after|marker)$", re.DOTALL)
 _NO_CONTENT: Final = re.compile(
@@ -91,9 +99,10 @@ _AT_RULES_WITHOUT_STYLES: Final = frozenset({"font-face", "page", "list", "count
 _TOO_MUCH: Final = "an HTML attachment has a style sheet that would take beyond measure to follow"
 _NOT_READ: Final = "an HTML attachment has a style sheet that decides what is shown by a {} not read"
 _COMPOUND: Final = re.compile(
-    r"(\*|[a-z][\w:-]*)?((?:[.#][\w-]+|\[[\w-]+(?:=[\"']?[^\"'\]]*[\"']?)?\])*)", re.IGNORECASE
+    r"(\*|[a-z][\w:-]*)?((?:[.#][\w-]+|\[[\w-]+(?:[*^]?=[\"']?[^\"'\]]*[\"']?)?\])*)", re.IGNORECASE
 )
-_PART: Final = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:=[\"']?([^\"'\]]*)[\"']?)?\]")
+_PART: Final = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:([*^]?)=[\"']?([^\"'\]]*)[\"']?)?\]")
+_TESTS: Final = {"": "[@{}='{}']", "*": "[contains(@{},'{}')]", "^": "[starts-with(@{},'{}')]"}
 #: What is left out of a selector that is not read, so that it is of more elements; and where nothing would be left.
 _UNREAD: Final = re.compile(r":[\w-]+(?:\((?:[^()]|\([^()]*\))*\))?|\[[^\]]*\]|.*[+~]", re.DOTALL)
 _BARE: Final = re.compile(r"(?<![^\s>+~])(?=[:\[])")
@@ -221,7 +230,7 @@ def _is_for_screens(query: str) -> bool | None:
             answers.append(pixels <= _SCREEN_PX if width[1] == "min" else pixels >= _SCREEN_PX)
         elif inner.startswith("prefers-"):
             answers.append(inner.endswith((" light", ":light", "no-preference")))
-        elif answers[0]:
+        elif all(answers):
             return None
     return all(answers) != (modifier == "not")
 
@@ -235,7 +244,7 @@ def _declared(declarations: str) -> _Said:
         elif name in ("white-space", "white-space-collapse"):
             name, value = "white-space", next((_KEPT[word] for word in value.split() if word in _KEPT), value)
         elif name == "list-style":
-            name, value = "list-style-type", next((word for word in value.split() if "(" not in word), "")
+            name, value = "list-style-type", next(filter(_LIST_TYPE.fullmatch, value.split()), "disc")
         allowed = _VALUES.get(name)
         is_valid = allowed is None or allowed.fullmatch(value) or _ELSEWHERE.search(value)
         if name in _PROPERTIES and is_valid and value not in ("inherit", "unset"):
@@ -255,7 +264,7 @@ def _decides(name: str, value: str) -> bool:
     """Whether a property may change what text is shown, or how: a size does where it is nothing."""
     if name in _FREE:
         return _MAY_CHANGE.get(name, _NEVER).fullmatch(value) is not None
-    return value.strip() != ""
+    return value.strip() not in ("", *_PLAIN_VALUES.get(name, ()))
 
 
 def _check_values(said: _Said) -> None:
@@ -298,13 +307,13 @@ def _path(selector: str) -> tuple[str, tuple[int, ...]] | None:
         tag = (compound[1] or "*").lower()
         tags += tag != "*"
         path += f"{step}{tag}"
-        for kind, name, attribute, value in _PART.findall(compound[2]):
+        for kind, name, attribute, test, value in _PART.findall(compound[2]):
             ids, classes = ids + (kind == "#"), classes + (kind != "#")
             if kind == "#":
                 path += f"[@id='{name}']"
             elif kind:
                 path += f"[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
             else:
-                path += f"[@{attribute}='{value}']" if value else f"[@{attribute}]"
+                path += _TESTS[test].format(attribute, value) if value else f"[@{attribute}]"
         step = "//"
     return (path, (0, ids, classes, tags)) if path else None

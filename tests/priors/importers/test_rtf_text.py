@@ -14,7 +14,7 @@ _FONTS = (
     rb"\ansicpg1252\deff0{\fonttbl{\f0\fnil Arial;}{\f1\fcharset204 Arial Cyr{\*\falt Helvetica};}"
     rb"{\f2\fcharset2 Symbol;}{\f3\fnil\fcharset2{\*\panose 05000000000000000000}Wingdings;}"
     rb"{\f4\fcharset128 MS Gothic;}{\f5\fcharset161 Arial;}{\f6\fcharset1 Arial;}{\f7 Symbol;}"
-    rb"{\f9\fcharset0\cpg1251 Arial;}{\f8\fcharset2 Webdings;}}"
+    rb"{\f9\fcharset0\cpg1251 Arial;}{\f8\fcharset2 Webdings;}{\f10 Wingdings 2;}{\f11 MT Extra;}}"
 )
 
 
