@@ -252,11 +252,14 @@ def _beginnings(term: str) -> Iterator[str]:
         return
     head, *cut = _CUT.split(term, maxsplit=1)
     parts = _JOINT.split(head)
-    choices = [("", " ") if "-" in part else (" of", "s of") if at % 2 else (part,) for at, part in enumerate(parts[:5])]
-    for chosen in product(*choices):
-        words = " ".join(["", *_small_words("".join(chosen)).decode().split()])
+    choices = [
+        (part,) if at % 2 == 0 else (("", " ") if "-" in part else (" of", "s of")) for at, part in enumerate(parts[:5])
+    ]
+    is_whole = not cut and len(parts) == len(choices)
+    for begun in map("".join, product(*choices)):
+        words = " ".join(["", *_small_words(begun).decode().split()])
         # Of "allergy" the plural has another end.
-        yield words if cut or len(parts) > len(choices) else words.removesuffix("y")
+        yield words.removesuffix("y") if is_whole else words + " " * begun.endswith(" ")
 
 
 @lru_cache(maxsize=1)

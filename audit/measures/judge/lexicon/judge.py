@@ -197,7 +197,10 @@ class _Lazy:
 _PARTS: Final = ("before", "after", "unless_before", "unless_mention")
 #: A part that a rule does not give is None.
 _ROWS: Final = [
-    (row, (row["status"], row["name"], row.get("section"), *(_Lazy(row[one]) if one in row else None for one in _PARTS)))
+    (
+        row,
+        (row["status"], row["name"], row.get("section"), *(_Lazy(row[one]) if one in row else None for one in _PARTS)),
+    )
     for row in PHRASE_TABLES["rules"]
 ]
 _RULES: Final = {kind: [rule for row, rule in _ROWS if kind in row.get("kinds", TermKind)] for kind in TermKind}
