@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -201,59 +202,64 @@ class _Terms:
 
     def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
         self._cased, self._with_numbers = cased, with_numbers
-        #: The terms by how they begin.
+        #: The terms by how they begin, and what a text holds where one with a gap stands: a word after it.
         self.beginnings: dict[str, list[str]] = {}
+        self._needed: dict[str, bytes] = {}
         for term in terms:
             for beginning in _beginnings(term):
                 self.beginnings.setdefault(beginning, []).append(term)
-        #: By how a place of a text begins, compiled when a text first does so: there are thousands.
+            if ".." in term:
+                self._needed[term] = max(_small_words(term.partition("..")[2]).split(), key=len).removesuffix(b"y")
+        #: By the terms that a place of a text may hold, compiled when a text first does: there are thousands.
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self.all.append(self)
 
     @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
     def find(self, text: str) -> list[Span]:
         """Return where the terms stand in a text: looked for only where words begin as one of them does."""
-        found, end = list[re.Match[str]](), 0
+        found, end, words = list[re.Match[str]](), 0, _small_words(text)
         for start, begun in sorted(_beginnings_in(text, len(self.all)).get(self, {}).items()):
-            pattern = self._patterns.get(begun) or self._compile(begun)
-            if start >= end and (match := pattern.match(text, start)) is not None:
+            possible = (term for beginning in begun for term in self.beginnings[beginning])
+            terms = tuple(term for term in possible if self._needed.get(term, b"") in words)
+            if terms and start >= end and (match := self._pattern(terms).match(text, start)) is not None:
                 found.append(match)
                 end = match.end()
         return [Span(*match.span()) for match in found if self._cased is not None or _is_code(text, match)]
 
-    def _compile(self, begun: tuple[str, ...]) -> re.Pattern[str]:
-        terms = [term for beginning in begun for term in self.beginnings[beginning]]
-        cased = self._cased
-        pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, self._with_numbers)
-        return self._patterns.setdefault(begun, pattern)
+    def _pattern(self, terms: tuple[str, ...]) -> re.Pattern[str]:
+        if terms not in self._patterns:
+            cased = self._cased
+            pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, self._with_numbers)
+            self._patterns[terms] = pattern
+        return self._patterns[terms]
 
 
 #: Two diagnoses may share them.
 _terms = cache(_Terms)
-#: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
-_FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
-#: Two letters of the second, unless a text may leave out what joins the two, or have others between them.
-_SECOND_WORD = re.compile(r"[a-z0-9]+[^\w.#-]+([a-z0-9]{1,2})", re.ASCII)
+#: What a text may leave out or write otherwise between two words: a hyphen, and the end of a noun before "of".
+_JOINT, _CUT = re.compile(r"(\s*-[\s-]*|\sof\b)"), re.compile("[.#]")
+#: The longest word of a term that is looked for with its end, since many words begin as it does.
+_SHORT_CHARS = 4
 
 
 def _beginnings(term: str) -> Iterator[str]:
-    """Yield how words begin where a term may stand: in small letters, after a blank."""
-    begun = _FIRST_WORD.match(term.lower())
-    long, short, joined = ("", "", None) if begun is None else begun.groups()
-    second = _SECOND_WORD.match(term.lower()) if term.isascii() else None
-    more = second[1].rstrip("y") if second is not None else ""  # "bodies" begins as "body" does
-    if begun is None or not begun[0].isascii() or "#" in term[:3] or (joined and len(short + joined) < 3):
-        # Up to a number, a hyphen or an accent.
-        yield f" {re.split('[^a-z0-9]', term.lower())[0]}"
-    elif more:
-        # Of "termination of pregnancy" the first noun has the plural.
-        yield from (f" {long or short}{ending} {more}" for ending in (("", "s") if more == "of" else ("",)))
-    elif long:
+    """Yield how words begin where a term may stand, as `_small_words` has them, after a blank.
+
+    Example: "self-harm" begins as " self harm" and " selfharm". Up to a gap, a number or the third joint.
+    """
+    if len(term) <= _SHORT_CHARS and term.isascii() and term.isalpha() and term[-1] not in "yY":
+        yield from (f" {term.lower()}{ending} " for ending in ("", "s", "es"))
+        return
+    head, *cut = _CUT.split(term, maxsplit=1)
+    parts = _JOINT.split(head)
+    choices = [
+        (part,) if at % 2 == 0 else (("", " ") if "-" in part else (" of", "s of")) for at, part in enumerate(parts[:5])
+    ]
+    is_whole = not cut and len(parts) == len(choices)
+    for begun in map("".join, product(*choices)):
+        words = " ".join(["", *_small_words(begun).decode().split()])
         # Of "allergy" the plural has another end.
-        yield f" {long.removesuffix('y') if long == term.lower() else long}"
-    else:
-        # Of a short word the plural, and what a hyphen joins it with.
-        yield from (f" {short}{more} "[:4] for more in ("", "s", "es", joined or ""))
+        yield words.removesuffix("y") if is_whole else words + " " * begun.endswith(" ")
 
 
 @lru_cache(maxsize=1)
@@ -270,23 +276,36 @@ def _scanner(lists: int) -> Any:
 
 
 #: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
-_LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+_LIKE_ASCII = {"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"}
+#: Whatever other letter stands beyond ASCII, and the sign that stands for it.
+_BEYOND_ASCII, _ANY_LETTER = re.compile(r"[^\W\0-\x7f]"), "\x7f"
 #: By code of ASCII: letters and figures in lower case, a blank for whatever else.
-_SMALL_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+_SMALL_WORDS = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == _ANY_LETTER else ord(" ") for code in range(128)
+).ljust(256)
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _small_words(text: str) -> bytes:
+    """Return a text's letters and figures in lower case, one sign for each, and a blank for whatever else."""
+    if not text.isascii():
+        for sign, letter in _LIKE_ASCII.items():
+            text = text.replace(sign, letter)
+        text = _BEYOND_ASCII.sub(_ANY_LETTER, text)
+    return text.encode("ascii", "replace").translate(_SMALL_WORDS)
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _beginnings_in(text: str, lists: int) -> dict[Any, dict[int, tuple[str, ...]]]:
     """Return where words of a text begin as terms do, in no order, and as which."""
     starts: dict[Any, dict[int, tuple[str, ...]]] = {}
-    if text.isascii():
-        words = text.encode().translate(_SMALL_WORDS).decode()
-    else:
-        words = re.sub(r"[\W_]", " ", text.translate(_LIKE_ASCII).lower())
-    # One blank between two words, however many signs stand there.
-    signs = np.frombuffer(f" {words} ".encode("utf-32-le"), np.uint32)
-    places = np.flatnonzero(np.append(signs != ord(" "), True) | np.append(True, signs != ord(" ")))
-    for last, (beginning, held) in _scanner(lists).iter(signs[places[:-1]].tobytes().decode("utf-32-le")):
+    # One blank between two words, however many signs stand there; the last sign is the text's end.
+    signs = np.frombuffer(b" %b \0" % _small_words(text), np.uint8)
+    is_kept = signs != ord(" ")
+    is_kept[1:] |= is_kept[:-1]
+    is_kept[0] = True
+    places = np.flatnonzero(is_kept)
+    for last, (beginning, held) in _scanner(lists).iter(signs[places].tobytes().decode()):
         start = int(places[last - len(beginning[0]) + 2]) - 1
         for terms in held:
             begun = starts.setdefault(terms, {})

@@ -195,20 +195,15 @@ class _Lazy:
 
 
 _PARTS: Final = ("before", "after", "unless_before", "unless_mention")
-#: By kind of term; a part that a rule does not give is None.
-_RULES: Final = {
-    kind: [
-        (
-            row["status"],
-            row["name"],
-            row.get("section"),
-            *(_Lazy(row[part]) if part in row else None for part in _PARTS),
-        )
-        for row in PHRASE_TABLES["rules"]
-        if kind in row.get("kinds", TermKind)
-    ]
-    for kind in TermKind
-}
+#: A part that a rule does not give is None.
+_ROWS: Final = [
+    (
+        row,
+        (row["status"], row["name"], row.get("section"), *(_Lazy(row[one]) if one in row else None for one in _PARTS)),
+    )
+    for row in PHRASE_TABLES["rules"]
+]
+_RULES: Final = {kind: [rule for row, rule in _ROWS if kind in row.get("kinds", TermKind)] for kind in TermKind}
 _LAYOUT: Final = {name: _Lazy(row) for name, row in PHRASE_TABLES["layout"].items()}
 
 
