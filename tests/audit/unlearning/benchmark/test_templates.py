@@ -246,7 +246,7 @@ def test_what_identifies_is_neither_asked_for_nor_said() -> None:
 @pytest.mark.slow
 def test_reference_answers_of_the_demo_hold_their_keywords(tmp_path: Path) -> None:
     """The mean leakage score of the answers themselves was 0.05: whatever a model said, there was nothing to find."""
-    write_demo_corpus(tmp_path / "corpus", seed=7, patients_per_arm=6)
+    write_demo_corpus(tmp_path / "corpus", seed=7, patients_per_arm=24)
     seeds = load_seeds()
     parser = EnglishParser(seeds.lexicon)
     source = KeywordSource("seeds", lambda bench: extract_keywords(bench, parser, seeds=seeds), seeds.of_patient)
