@@ -50,7 +50,7 @@ ABBREVIATED = re.compile(r"[0-9](?:(?:[.,][0-9]*)?E\+|[.,][0-9]+E)[0-9]+|[0-9]{1
 #: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.
 FORMULA_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 #: What copying may put around an identifier: a spreadsheet's mark of a text, quotes, the end of a cell.
-_AROUND = "'\"`´‘’“”=,;{}()[]<>"
+_AROUND = "'\"`´‘’“”=,;{}()[]<>#"
 #: A number as a spreadsheet shows it with its thousands apart: `1,234`.
 _IN_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[ ,'’][0-9]{3})+")
 _NUMBER_WRITTEN = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
@@ -154,7 +154,7 @@ def without_marks(identifier: str) -> str:
 
 
 def look(identifier: str) -> str:
-    """Return what two identifiers share that may be one patient's: `P1`, `p1`, `р1` (Cyrillic); `007`, `7.0`, `'7`."""
+    """Return what two identifiers share that may be one patient's: `P1`, `p1`, `р1` (Cyrillic); `007`, `7.0`, `#7`."""
     bare = without_marks(identifier)
     if not bare.isascii():
         kinds = {"Zs": " ", "Pd": "-"}
@@ -382,7 +382,7 @@ def _parts(text: str, order: DayOrder) -> tuple[date, str | None]:
     if order.mixed:
         raise CellError(f"has the day first in some rows of the column and the month first in others; {_WRITE}")
     if order == UNDECIDED and first != second and max(first, second) <= 12:
-        raise CellError(f"can be read with the day or the month first, and no row of the column decides; {_WRITE}")
+        raise CellError(f"can be read with the day or the month first; {_WRITE}")
     day, month = (second, first) if order.month_first_row else (first, second)
     return date(year, month, day), match["clock"]
 

@@ -146,6 +146,10 @@ class FhirExport(Export):
         pairs = {frozenset((key, self._index.key(other) or "")) for key, other in self._links}
         if linked := sum(len(pair) > 1 and pair <= self._index.patients.keys() for pair in pairs):
             ledger.left_aside["links between records of one person: each is a patient here"] += linked
+        if self._index.shared:
+            ledger.left_aside["identifiers that several patients have: each is a patient here"] = len(
+                self._index.shared
+            )
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
         ledger.left_aside.update(resources.files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
@@ -298,12 +302,20 @@ class FhirExport(Export):
     # What points at them ----------------------------------------------------------------------------------------------
 
     def _patient_of(self, resource: Element) -> str:
-        key = self._index.key(_subject(resource))
-        if key is None:
+        address = _subject(resource)
+        key = self._index.key(address)
+        if address is None or key is None:
             raise RecordError("its subject is missing")
         if key not in self._index.patients:
             raise RecordError("its patient is not in the export")
+        if self._is_elsewhere(address, key):
+            raise RecordError("its patient is on another server than the patient of this id in the export")
         return self._index.patients[key]
+
+    def _is_elsewhere(self, address: str, key: str) -> bool:
+        """Whether an address is on another server than the resource of its type and id in the export."""
+        server, is_absolute = self._versions.full_url(key), address.startswith("http")
+        return server is not None and is_absolute and address.partition("/_history/")[0] != server
 
     def _add_note(self, resource: Element, key: str) -> bool:
         kind, ledger = str(resource["resourceType"]), self.reader.ledger
@@ -448,9 +460,7 @@ class FhirExport(Export):
         if url is None:
             raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
         key = self._index.key(url) or ""
-        server = self._versions.full_url(key)
-        is_elsewhere = server is not None and url.startswith("http") and url.partition("/_history/")[0] != server
-        binary = None if is_elsewhere else self._binaries.get(key) or self._file_beside(url)
+        binary = None if self._is_elsewhere(url, key) else self._binaries.get(key) or self._file_beside(url)
         if binary is None:
             raise RecordError("the url of an attachment is not in the export (nothing is fetched)")
         return binary if kind_of(binary[0], content_type) is None else (binary[0], content_type)

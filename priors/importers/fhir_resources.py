@@ -388,6 +388,8 @@ class ReferenceIndex:
         self.contained: dict[str, str] = {}
         #: `urn:uuid:...` or another full URL of a Bundle's entry, or `Type?identifier=system|value`, to `Type/id`.
         self._aliases: dict[str, str] = {}
+        #: Addresses by an identifier that several patients have.
+        self.shared: set[str] = set()
 
     def add(self, key: str, found: Found) -> None:
         """Remember the other addresses of a resource."""
@@ -398,6 +400,8 @@ class ReferenceIndex:
             address = address_of(found.kind, identifier)
             if self._aliases.setdefault(address, key) != key:
                 self._aliases[address] = ""
+                if found.kind == "Patient" and text_at(identifier, "value"):
+                    self.shared.add(address)
 
     def key(self, reference: Element | str | None) -> str | None:
         """Return the key that a reference or an address points at, None where it has none."""

@@ -152,7 +152,9 @@ class MappedExport(Export):
         patients = self._map["patients"]
         values: dict[str, Any] = {name: self._value(row, value) for name, value in self._patient.items()}
         for name, words in patients.get("words", {}).items():
-            values[name] = words.get(values[name] or "")
+            concept, values[name] = values[name], words.get(values[name] or "")
+            if values[name] is None and concept not in (None, "0"):
+                self.reader.ledger.left_blank[f"{name}: a concept that is not read"] += 1
         for name, words in patients.get("unknown", {}).items():
             values[name] = None if values[name] in words else values[name]
         values["sex"] = read_as("sex", parse_sex, values["sex"])

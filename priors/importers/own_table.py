@@ -376,7 +376,11 @@ class OwnTable(Export):
             raise RecordError("the lines of its note are not 1, 2, 3, ..., each once and together in the table")
         differing = [name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1]
         if differing:
-            raise RecordError(f"the rows of one note differ in {printable(', '.join(sorted(differing)))}")
+            names = printable(", ".join(sorted(differing)))
+            raise RecordError(
+                f"the rows of one note differ in {names}: name a column that is the note's, such as the visit's date, "
+                "or none"
+            )
         pieces = [by_number[number][text] or "" for number in order]
         for place, piece in enumerate(pieces):
             if (word := piece.strip()) in self._no_line:

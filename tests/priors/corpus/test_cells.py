@@ -178,7 +178,7 @@ def test_what_nobody_sees_is_no_part_of_an_identifier(ids: str, bare: str) -> No
         ("MRN-1|mrn–1|MRN\u20111", True),
         ("p 1|p\u00a01|P\u20091", True),
         ("ABC|АВС", True),
-        ('7|007|7.0|07.00|7,0|\'007|"7"|="007"|7,|\u2019007', True),
+        ('7|007|7.0|07.00|7,0|\'007|"7"|="007"|7,|\u2019007|#7', True),
         ("P 1|p  1|'P 1|P 1;", True),
         ("0|00|0.0", True),
         ("1|l|I|one|1.1|1 1|11|-1|10|1-0|P1|P01|1.05", False),

@@ -287,6 +287,8 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
         (_document("d1", plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
+        (_document("d1", subject={"reference": "https://b.example.org/Patient/p1"}), "its patient is on another"),
+        (_document("d1", subject={"reference": "https://a.example.org/Patient/p1/_history/3"}), None),
         (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
         (_document("d1", context={"encounter": [{"reference": "Encounter/of-p2"}]}),
          "its visit (encounter) is another patient's"),
@@ -394,7 +396,8 @@ def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
         _document("d2", subject={"reference": "Patient/p2"}, date="1900-01-01", author=authors[:2]),
     ]
     composed = {"resourceType": "Composition", "id": "c"}
-    people = [_PATIENT | absent, {"resourceType": "Patient", "id": "p2", **linked}]
+    number = {"identifier": [{"system": "urn:mrn", "value": "77"}]}
+    people = [_PATIENT | absent | number, {"resourceType": "Patient", "id": "p2", **linked, **number}]
     _, imported = _import(tmp_path, _write(tmp_path / "bulk", composed, lab, *documents, patients=people))
     corpus = read_corpus(tmp_path / "corpus")
     first, second = corpus.latest_note("p1"), corpus.latest_note("p2")
@@ -404,6 +407,7 @@ def test_what_a_record_says_of_its_person_and_of_no_day(tmp_path: Path) -> None:
     assert imported.ledger.left_aside == {
         "Compositions: the text of their sections is not read": 1,
         "links between records of one person: each is a patient here": 1,
+        "identifiers that several patients have: each is a patient here": 1,
     }
     assert any("1 notes are of a day that programs write for none" in hint for hint in imported.ledger.hints)
 

@@ -234,7 +234,7 @@ def test_identifiers_with_the_fraction_of_a_data_frame_are_joined(tmp_path: Path
 # Words for nothing ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", ["NA", "NULL", "\\N", "<NA>", "nan", "NaN", "NaT", "null", "(null)"])
+@pytest.mark.parametrize("word", ["NA", "NULL", "\\N", "<NA>", "nan", "NaN", "NaT", "null", "(null)", "0000-00-00"])
 def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: str) -> None:
     rows = tables.omop_rows()
     rows["note"][0][6] = rows["provider"][0][1] = rows["person"][0][6] = rows["note"][1][3] = word
@@ -249,6 +249,20 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
     assert "NOTE.csv, row 1: the text is a word for nothing" in refused
+
+
+def test_a_concept_of_a_person_that_is_not_read_is_counted(tmp_path: Path) -> None:
+    source = tmp_path / "cdm"
+    source.mkdir()
+    (source / "person.csv").write_text(
+        "person_id,gender_concept_id,race_concept_id,year_of_birth\n1,F,38003563,1950\n2,8532,0,1950\n3,0,8527,1950\n"
+    )
+    (source / "note.csv").write_text("note_id,person_id,note_date,note_text\n1,1,2024-01-31,a\n2,2,,b\n3,3,,c\n")
+    imported = import_export("omop", source, tmp_path / "c")
+    people = read_corpus(tmp_path / "c").patients.values()
+    assert {(one.sex, one.race) for one in people} == {(None, None), ("female", None), (None, "White")}
+    not_read = {"sex: a concept that is not read": 1, "race: a concept that is not read": 1}
+    assert imported.ledger.left_blank == not_read
 
 
 @pytest.mark.parametrize("word", ["Na", "Nil", "Null", "none"])
@@ -378,7 +392,10 @@ HINTS: list[tuple[str, str | None]] = [
     *((f"p3,{text}", "1 notes are a word such as N/A") for text in ("Null", "NIL", "n.a.", "[null]", "#N/A N/A")),
     ("p3,caf\ufffd", "1 notes hold signs"),
     ('p3,said \\"ok\\" left', "1 notes hold quotes with a backslash before them"),
-    *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
+    *(
+        (f"{one},x", "1 patients have a word such as none")
+        for one in ("none", "unknown", "--", "000", "(blank)", "Total")
+    ),
     *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
     ("p3,x,1900-01-01\np4,y,1950-01-01", "1 patients are born on a day such as 1900-01-01"),
     ("p3,x\np3,x\np4,x\np4,y\np4,x", "1 notes have the text of the note before them"),
