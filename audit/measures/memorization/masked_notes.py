@@ -161,8 +161,12 @@ class ValueMask:
 
     def _part_end(self, text: str, start: int) -> int:
         """Return where a whole part of a name ends that stands at a place; 0 if none does."""
-        ends = (start + len(part) for part in self._names if text.startswith(part, start))
-        return next((end for end in ends if end == len(text) or not _goes_on(text[end])), 0)
+        for part in self._names:
+            if text.startswith(part, start):
+                end = start + len(part)
+                if end == len(text) or not _goes_on(text[end]):
+                    return end
+        return 0
 
     def _add(self, kind: ValueKind, word: str, pattern: str) -> None:
         self._ways.setdefault(word, []).append((kind, _compiled(pattern)))
