@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from clinaudit.audit.statistics.intervals import divide_or_nan
 from clinaudit.reports.estimates.intervals import ALPHA
@@ -98,18 +98,19 @@ class AurocError(NamedTuple):
         Smoothing shrinks few patients' AUROC towards chance: an interval around either alone would miss the truth more
         often on one side. With 100 patients a class the two are within 0.01 of each other.
         """
-        half = stdtrit(self.degrees_of_freedom, 1 - ALPHA / 2) * self.standard
+        half = scipy.special.stdtrit(self.degrees_of_freedom, 1 - ALPHA / 2) * self.standard
         low, high = np.minimum(value, self.smoothed), np.maximum(value, self.smoothed)
         return np.maximum(floor, low - half), np.minimum(1.0, high + half)
 
     def p_value(self, difference: Values | float) -> Values:
         """Return the one-sided p-value against the null hypothesis that the difference is not above 0."""
-        p_values: Values = np.asarray(stdtr(self.degrees_of_freedom, -difference / self.standard))
+        p_values: Values = np.asarray(scipy.special.stdtr(self.degrees_of_freedom, -difference / self.standard))
         return p_values
 
     def minimum_detectable_difference(self) -> Values:
         """Return the smallest true difference that the one-sided test at 5% would have shown with a power of 80%."""
-        points = stdtrit(self.degrees_of_freedom, 1 - TEST_LEVEL) + stdtrit(self.degrees_of_freedom, POWER)
+        of = self.degrees_of_freedom
+        points = scipy.special.stdtrit(of, 1 - TEST_LEVEL) + scipy.special.stdtrit(of, POWER)
         difference: Values = np.asarray(points * self.standard)
         return difference
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from scipy.special import betaincinv
+import scipy
 
 #: Probability outside a two-sided interval.
 ALPHA: Final = 0.05
@@ -23,6 +23,7 @@ def beta_bounds(total: float, of: int) -> Ends:
     """
     if not 0 <= total <= of or not of:
         raise ValueError("a total lies outside 0 to the number of patients")
-    low = 0.0 if total == 0 else float(betaincinv(total, of - total + 1, ALPHA / 2))
-    high = 1.0 if total == of else float(betaincinv(total + 1, of - total, 1 - ALPHA / 2))
+    # The library loads this part when it is first named: no command waits for it before its work.
+    low = 0.0 if total == 0 else float(scipy.special.betaincinv(total, of - total + 1, ALPHA / 2))
+    high = 1.0 if total == of else float(scipy.special.betaincinv(total + 1, of - total, 1 - ALPHA / 2))
     return low, high

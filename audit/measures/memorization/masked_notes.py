@@ -6,7 +6,7 @@ in the notes. Example, of Brandon Green, 46: `Mr. Green, a 46-year-old` reads `M
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -52,7 +52,7 @@ _AGE_THEN_CUE: Final = (
 )
 #: A part of a name: letters, "O'Brien" as one; and what may stand between two parts: a full stop ends a sentence.
 _NAME_PART: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_BETWEEN_NAMES: Final = r"[^\w\n.;:!?]{1,3}"
+_BETWEEN_NAMES: Final = re.compile(r"[^\w\n.;:!?]{1,3}")
 _WORD: Final = re.compile(r"\w+")
 #: Bytes of notes in a shard: masking takes a tenth of a second a megabyte.
 PART_BYTES: Final = 2 << 20
@@ -76,21 +76,26 @@ _compiled = lru_cache(maxsize=1 << 14)(re.compile)
 class ValueMask:
     """Finds the values of one identity in texts.
 
-    No pattern is made of a whole identity, which would take longer than reading its note: the first word of each value
-    is sought, and the value's pattern, whose first group is the value, is tried there.
+    No pattern is made of a whole identity, or of a name, which would take longer than reading its note: the first word
+    of each value is sought, and the value's pattern, whose first group is the value, is tried there.
     """
 
     def __init__(self, identity: Identity, dates: WrittenDates) -> None:
         self._dates = dates
         self._days = identity.birth_dates | identity.visit_dates
-        #: By the first word, "" for the age field; of several patterns the first that matches counts. None: a date.
+        #: By the first word, "" for the age field; of several patterns the first that matches counts. None: a date, or
+        #: a name.
         self._ways: dict[str, list[tuple[ValueKind, re.Pattern[str] | None]]] = {}
         # Values of many words come first: a provider's name may hold the patient's.
         self._add_phrases("provider", identity.providers)
         self._add_phrases("practice", identity.practices)
         for word in {word for day in self._days for word in dates.first_words(day)}:
             self._ways.setdefault(word, []).append(("date", None))
-        self._add_names({part for name in identity.names for part in _NAME_PART.findall(_lower(name))})
+        parts = {part for name in identity.names for part in _NAME_PART.findall(_lower(name))}
+        #: Parts of names: whole ones; letters count with a point or before a whole one, as "a" is mostly a word.
+        self._names, self._parts = _longest_first(part for part in parts if part[1:]), parts
+        for word in self._names:
+            self._ways.setdefault(word, []).append(("name", None))
         written = {_lower(value).rstrip(".") for value in identity.sexes}
         sexes = [sex for sex in _SEXES if written.intersection(sex)]
         letters = "".join(sex[-1] for sex in sexes)
@@ -126,15 +131,42 @@ class ValueMask:
 
     def _at(self, text: str, start: int, word: str) -> MaskedValue | None:
         for kind, pattern in self._ways[word]:
-            if pattern is None:
+            if kind == "name":
+                if end := self._name_end(text, start):
+                    return MaskedValue(Span(start, end), kind, frozenset(_NAME_PART.findall(text, start, end)))
+            elif pattern is None:
                 days = [(end, day) for end, day in self._dates.at(text, start) if day in self._days]
                 if days:
                     end, day = max(days)
                     return MaskedValue(Span(start, end), kind, frozenset([day.isoformat()]))
             elif (match := pattern.match(text, start)) is not None:
-                says = _NAME_PART.findall(match[0]) if kind == "name" else ()
-                return MaskedValue(Span(*match.span(1)), kind, frozenset(says))
+                return MaskedValue(Span(*match.span(1)), kind, frozenset())
         return None
+
+    def _name_end(self, text: str, start: int) -> int:
+        """Return where a name ends that stands at a place, 0 if none does; "Green, Brandon J." is one name."""
+        reached = end = self._part_end(text, start)
+        while reached:
+            end, reached = reached, 0
+            if (between := _BETWEEN_NAMES.match(text, end)) is not None:
+                at = between.end()
+                reached = self._part_end(text, at)
+                if not reached and text[at : at + 1] in self._parts:
+                    following = _BETWEEN_NAMES.match(text, at + 1)
+                    if text.startswith(".", at + 1):
+                        reached = at + 2
+                    elif following is not None and self._part_end(text, following.end()):
+                        reached = at + 1
+        return end
+
+    def _part_end(self, text: str, start: int) -> int:
+        """Return where a whole part of a name ends that stands at a place; 0 if none does."""
+        for part in self._names:
+            if text.startswith(part, start):
+                end = start + len(part)
+                if end == len(text) or not _goes_on(text[end]):
+                    return end
+        return 0
 
     def _add(self, kind: ValueKind, word: str, pattern: str) -> None:
         self._ways.setdefault(word, []).append((kind, _compiled(pattern)))
@@ -145,16 +177,6 @@ class ValueMask:
             if first is not None:
                 words = r"\s+".join(map(re.escape, value[first.start() :].split()))
                 self._add(kind, first[0], rf"({words})(?!\w)")
-
-    def _add_names(self, parts: Collection[str]) -> None:
-        """Add a name that begins with any of its parts: "Green, Brandon J." is one name."""
-        whole = _longest_first(part for part in parts if part[1:])
-        part = rf"(?:{'|'.join(map(re.escape, whole))})(?!\w)"
-        # With its point, or before a part; "a" alone is mostly a word.
-        letters = "|".join(own for own in parts if not own[1:]) or "(?!)"
-        initial = rf"(?:{letters})(?:\.|(?={_BETWEEN_NAMES}{part}))"
-        for word in whole:
-            self._add("name", word, rf"({part}(?:{_BETWEEN_NAMES}(?:{part}|{initial}))*)")
 
 
 def mask_text(text: str, values: Iterable[MaskedValue], span_chars: Span | None = None) -> str:
@@ -191,11 +213,16 @@ def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
 
 
+def _goes_on(sign: str) -> bool:
+    """Whether a word goes on with a character."""
+    return sign.isalnum() or sign == "_"
+
+
 def _places(text: str, word: str) -> Iterator[int]:
     """Yield where a word begins that no word goes into; some times faster than a pattern that goes over all words."""
     start = text.find(word)
     while start >= 0:
-        if not start or not (text[start - 1].isalnum() or text[start - 1] == "_"):
+        if not start or not _goes_on(text[start - 1]):
             yield start
         start = text.find(word, start + 1)
 

@@ -75,7 +75,7 @@ _COUNTS: Final[dict[PoolFigure, str]] = {
 
 def find_sole_pieces(
     generations: pl.DataFrame,
-    memorized: Sequence[Flags],
+    memorized: pl.Series,
     notes: MatchedCorpus,
     *,
     match_tokens: int,
@@ -87,9 +87,9 @@ def find_sole_pieces(
 
     `generations` have the columns of `ASKED`. Without a patient a generation is about nobody, and everybody is another
     patient; a piece must then be one patient's alone in the masked notes of both splits, too: the house's phrases about
-    an invented patient are nobody's. Without a prompt no token is echo. `memorized` flags the tokens of each generation
-    that stand in its own patient's notes: no window of `match_tokens` tokens that holds one is asked about. `seed`
-    draws the pools.
+    an invented patient are nobody's. Without a prompt no token is echo. `memorized` has a byte for each token of each
+    generation, 1 where it stands in its own patient's notes: no window of `match_tokens` tokens that holds one is asked
+    about. `seed` draws the pools.
 
     A piece has generation (from 0) and generation_id, its tokens and characters there and its text, owner_patient_id,
     source_note_id and the characters of that note, telling (its tokens that are no boilerplate there) and figure (a
@@ -176,7 +176,7 @@ def _rank_patients(notes: MatchedCorpus, pools: Pools) -> pl.DataFrame:
     orders = order_patients(pools, {split: len(own) for split, own in ids.items()})
     return pl.concat(
         pl.DataFrame({"patient_id": ids[split]}, schema={"patient_id": pl.String()})[orders[split]].select(
-            "patient_id", split=pl.lit(split, SPLIT), rank=pl.int_range(pl.len())
+            "patient_id", split=pl.lit(split, SPLIT), rank=pl.int_range(pl.len(), dtype=pl.UInt32)
         )
         for split in SPLITS
     )
@@ -199,7 +199,7 @@ def _place_tokens(part: pl.DataFrame, tokenizer: ModelTokenizer) -> pl.DataFrame
     return part.with_columns(chars=pl.Series(chars, dtype=pl.List(pl.Int32())).cast(pl.List(pl.Int32())))
 
 
-def _lay_out_windows(part: pl.DataFrame, memorized: Sequence[Flags], match_tokens: int) -> tuple[pl.DataFrame, Bytes]:
+def _lay_out_windows(part: pl.DataFrame, memorized: pl.Series, match_tokens: int) -> tuple[pl.DataFrame, Bytes]:
     """Return the windows without memorized tokens, and the bytes that hold their texts: line feeds only, in UTF-8.
 
     The columns are generation, token (the first), begin and end (bytes).
@@ -209,7 +209,7 @@ def _lay_out_windows(part: pl.DataFrame, memorized: Sequence[Flags], match_token
     columns: list[npt.NDArray[np.int32]] = []
     size = 0
     for generation, text, chars in zip(part["generation"], part["text"], part["chars"], strict=True):
-        tokens = _windows_without(memorized[generation], match_tokens)
+        tokens = _windows_without(np.frombuffer(memorized[generation], dtype=np.bool_), match_tokens)
         if not len(tokens):
             continue
         places = chars.to_numpy().reshape(-1, 2)
@@ -256,7 +256,7 @@ def _find_held(
     packed = {split: notes.corpus.packed(split) for split in SPLITS}
     each = len(part) / len(notes.corpus.patients)
     holders = find_holders(texts, packed, pools, advance=lambda some: advance(each * some), runner=runner)
-    return windows.with_columns(text=numbers).join(holders, on="text").drop("text")
+    return windows.with_columns(text=pl.Series(numbers, dtype=pl.UInt32)).join(holders, on="text").drop("text")
 
 
 def _find_sole(held: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ and knows nothing of generations.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ SHARD_BYTES: Final = 4 << 20
 FIRST_PATIENTS: Final = 64
 _GROWTH: Final = 8
 SPLIT: Final = pl.Enum(SPLITS)
+#: A text's number with who holds it: there are millions of rows.
+_HELD: Final[dict[str, Any]] = {"text": pl.UInt32, "split": SPLIT, "rank": pl.UInt32}
 
 
 class Texts(NamedTuple):
@@ -197,7 +199,7 @@ def find_holders(
     count = len(texts.begins)
     most, drawn = max(map(len, orders.values())), max(map(len, pools.drawn.values()))
     rounds = [FIRST_PATIENTS * _GROWTH**number for number in range(20)]
-    held = pl.DataFrame(schema={"text": pl.Int64, "split": SPLIT, "rank": pl.Int64})
+    held = pl.DataFrame(schema=_HELD)
     wanted = np.arange(count)
     for begin, end in pairwise([0, *sorted({drawn, most, *(own for own in rounds if own < most)} - {0})]):
         if not len(wanted):
@@ -212,8 +214,8 @@ def find_holders(
         found = [held]
         searched = runner.map(search_shard, _Search.of(texts, wanted, most=2), shards)
         for (split, first, own), (numbers, patients) in zip(parts, searched, strict=True):
-            ranks = pl.DataFrame({"text": numbers, "rank": patients + begin + first})
-            found.append(ranks.select("text", pl.lit(split, SPLIT).alias("split"), "rank"))
+            columns = {"text": numbers, "split": split, "rank": patients + begin + first}
+            found.append(pl.DataFrame(columns, schema=_HELD))
             advance(len(own))
         held = pl.concat(found).sort("text", "split", "rank").filter(pl.int_range(pl.len()).over("text", "split") < 2)
         crowded = _held_twice(held.filter(pl.col("rank") < min(pools.size.values())), count)

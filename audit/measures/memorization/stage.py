@@ -75,9 +75,9 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         "memorized": pl.Binary(),
     },
     # `number` counts the pieces of a generation; `said` is the text with line feeds only, null where it has no others,
-    # and `masked` this with placeholders, null where it has none.
+    # and `masked` this with placeholders, null where it has none. The text itself is cut from the generation's later.
     "regions": _columns(
-        "generation_id text said masked source_note_id",
+        "generation_id said masked source_note_id",
         "number region_id piece token_start token_end char_start char_end note_char_start note_char_end "
         "copy_forward_count",
         "stitched",
@@ -237,7 +237,6 @@ def _read_verbatim(
                     "piece": index,
                     "number": len(labelled),
                     "stitched": is_stitched,
-                    "text": text,
                     "said": None if piece.text == text else piece.text,
                     "masked": None if masked == piece.text else masked,
                     "copy_forward_count": len(piece.holders),
@@ -338,7 +337,7 @@ def measure_memorization(
     ordered, found = match_generations(generated, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     pieces, asked = find_sole_pieces(
         ordered,
-        [np.frombuffer(flags, dtype=np.bool_) for flags in found["generations"]["memorized"]],
+        found["generations"]["memorized"],
         notes,
         match_tokens=match_tokens,
         seed=seed,
@@ -346,7 +345,8 @@ def measure_memorization(
         runner=runner,
     )
     never_seen = ordered.filter(pl.col("arm") != "train")["generation_id"].implode()
-    regions, near = _count_holders(found["regions"], found["near_texts"], never_seen, notes, progress, runner)
+    regions = _cut_texts(found.pop("regions"), ordered)
+    regions, near = _count_holders(regions, found.pop("near_texts"), never_seen, notes, progress, runner)
     labels = _label(found.pop("labels"), found.pop("covers"), regions)
     near = near.filter(_SPECIFIC)
     near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
@@ -354,7 +354,7 @@ def measure_memorization(
     metrics = (
         # A join copies all columns: texts and ids stay out.
         ordered.drop("prompt", "text", "token_ids")
-        .join(found["generations"], **_IN_ORDER)
+        .join(found["generations"].drop("memorized"), **_IN_ORDER)
         .join(find_what_says_something(ordered), **_IN_ORDER)
         .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
@@ -372,6 +372,17 @@ def measure_memorization(
         "other_patients": list_pieces(pieces),
     }
     return {name: as_table(name, table) for name, table in tables.items()}
+
+
+def _cut_texts(regions: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
+    """Add the text of each piece, cut from its generation's, as whose part it takes no memory."""
+    # A join would copy the texts.
+    rows = regions.select("generation_id").join(
+        ordered.select("generation_id").with_row_index(), on="generation_id", how="left", maintain_order="left"
+    )
+    length = pl.col("char_end") - pl.col("char_start")
+    texts = regions.with_columns(text=ordered["text"].gather(rows["index"]))
+    return texts.with_columns(pl.col("text").str.slice(pl.col("char_start"), length))
 
 
 def _count_holders(

@@ -7,7 +7,6 @@ here every masked note is read for every piece.
 import random
 from collections import Counter
 
-import numpy as np
 import polars as pl
 import pytest
 from support.everyday.answered_tasks import QUIET
@@ -59,7 +58,7 @@ def compare(drawn, tokenizer, folder, census):
     corpus = read_drawn(drawn, folder)
     pieces, _ = find_sole_pieces(
         pl.DataFrame(asked, schema=ASKED, orient="row"),
-        [np.zeros(len(own.ids), dtype=np.bool_) for own in drawn.generations],
+        pl.Series([bytes(len(own.ids)) for own in drawn.generations], dtype=pl.Binary),
         MatchedCorpus(corpus, tokenizer, PROFILE),
         match_tokens=drawn.n,
         seed=SEED,
