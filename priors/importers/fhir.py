@@ -314,8 +314,8 @@ class FhirExport(Export):
 
     def _is_elsewhere(self, address: str, key: str) -> bool:
         """Whether an address is on another server than the resource of its type and id in the export."""
-        server, is_absolute = self._versions.full_url(key), address.startswith("http")
-        return server is not None and is_absolute and address.partition("/_history/")[0] != server
+        asked, held = address.partition("/_history/")[0], self._versions.full_url(key) or ""
+        return asked.startswith("http") and held.startswith("http") and asked != held
 
     def _add_note(self, resource: Element, key: str) -> bool:
         kind, ledger = str(resource["resourceType"]), self.reader.ledger
