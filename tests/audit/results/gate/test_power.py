@@ -74,7 +74,9 @@ def test_check_says_how_often_a_policy_is_right_with_the_patients_that_there_are
             Limit("auroc_all", 0.25, ("encounter",), diagnoses=("hiv",), rare=("hiv",)),
         ),
     )
-    coverage = Coverage(tiers={"public": (300, 250), "encounter": (120, 0), "encounter_cc": (0, 9)}, smallest_groups={"hiv": 0})
+    coverage = Coverage(
+        tiers={"public": (300, 250), "encounter": (120, 0), "encounter_cc": (0, 9)}, smallest_groups={"hiv": 0}
+    )
     text = needed_patients_text(policy, coverage)
     assert max(map(len, text.splitlines())) <= 100
     rows = {line.split("≤")[0].strip(): line.split() for line in text.splitlines() if "≤" in line}
