@@ -64,7 +64,7 @@ def wrap(text: str, *, indent: str, most_lines: int | None = None) -> str:
     )
 
 
-_LEGEND: Final = "✗ fails, ? undecided (not a pass), ✓ passes: the highest figure of a cell's worst rules."
+_LEGEND: Final = "✗ fails, ? undecided (not a pass), ✓ passes; the highest figure of the rules with that sign."
 #: Lines of failed and of open rules; what goes beyond stands in the report.
 _MOST_LINES: Final = 12
 #: Columns of the names of askers.

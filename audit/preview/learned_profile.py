@@ -77,7 +77,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     more = f" (of {len(corpus.patients)})" if len(patients) < len(corpus.patients) else ""
     shown = [f"Read the latest note of {len(patients)} patients{more}."]
     if absent := ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposal.placed):
-        shown.append(f"No place was found for {absent}; prompts go without.")
+        shown.append(f"No place was found for {absent}: prompts leave them out.")
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.

@@ -325,7 +325,7 @@ def _tier_lines(prompts: Sequence[PromptCount], targets: str, minimum: float) ->
         )
         fits = " / ".join(_percent(of["fitting"], of["made"] + of["missed"]) for of in count.arms.values())
         said = [f"  {count.tier:17} {made:>13}  fit {fits}"]
-        said += [f"nobody else's {own}"] if own != made else []
+        said += [f"shared with no other patient {own}"] if own != made else []
         said += [f"of an earlier note {earlier}"] if any(of["earlier"] for of in count.arms.values()) else []
         said += [f"also shows: {', '.join(sorted(count.also_shows)).replace('_', ' ')}"] if count.also_shows else []
         lacks = f"not found: {_DISTINGUISHING[count.tier]}"

@@ -253,6 +253,8 @@ class Progress:
         def report(now: float, left: float | None, *, ended: bool) -> None:
             row = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
             seconds, of_all = now - begin, self._all.left(now)
+            # The stage's own pace holds what is loaded before its first unit; that of all stages does not.
+            left = left if left is None or of_all is None else min(left, of_all)
             if self._form == "json":
                 warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
                 return

@@ -85,7 +85,7 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     for kind, (title, words) in _OF_NOBODY.items():
         own = [rule for rule in verdict.rules if rule.kind == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
-            said = f"{cell.figure} {words}" if cell.figure else ""
+            said = f"{cell.figure} {words}" if "%" in cell.figure else cell.figure
             rows.append(GridRow(title, (cell._replace(figure=said),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))

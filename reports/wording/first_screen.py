@@ -241,8 +241,8 @@ def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
     number = len({rule.diagnosis for rule in rules})
     # Where few were not asked, a count is not published, and the share is.
     who = f"{figure_words(right)} of" if right is None or not counts_text(right) else count_text(right)
-    said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
-    return f"{counted(number, 'diagnosis', 'diagnoses')}{how_words(worst.form)} (it names {said})"
+    said = f"{who} patients with {display_words(worst.diagnosis)}, and of {counted_text(wrong)} without"
+    return f"{counted(number, 'diagnosis', 'diagnoses')}{how_words(worst.form)} (it says so of {said})"
 
 
 def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -268,10 +268,10 @@ def less_knowledge_sentence(verdict: Verdict | None) -> str:
     below = [rule for rule in rules if rule.tier in less]
     number = sum(rule.status == "inconclusive" for rule in below) + sum(verdict.not_asked.get(tier, 0) for tier in less)
     if not number:
-        return "Asked about a patient by those who know less, it keeps every limit."
+        return "Asked about a patient by people who know less, it keeps every limit."
     return (
-        f"Asked about a patient by those who know less, no rule failed; {number} of the open rules are theirs: not "
-        "shown to be safe."
+        f"Asked about a patient by people who know less, it broke no limit, but {counted(number, 'rule')} "
+        f"{'is' if number == 1 else 'are'} open: it is not shown to be safe with them."
     )
 
 

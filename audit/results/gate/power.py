@@ -310,15 +310,18 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     """Return with how many patients each limit passes a clean model and fails a leaking one, and with how many here.
 
     Plain text for `clinaudit check --policy`, beside what the corpus has: at most 100 columns. Of the limits about the
-    tiers that `coverage` has; of the others it says that they keep a run from passing.
+    tiers with a prompt in `coverage`; of the others it says that they keep a run from passing.
     """
+    made = {tier: sizes for tier, sizes in coverage.tiers.items() if sizes[0]}
+    coverage = replace(coverage, tiers=made or coverage.tiers)
     asked = policy.about(coverage.tiers)
     heads = ("Rule", "Limit", *(f"{size}" for size in SIZES), "Here", "")
     left_out = {tier for limit in policy.limits for tier in limit.tiers} - coverage.tiers.keys()
     notes = list(_NOTES)
     if left_out:
         notes.append(
-            "Rules about kinds of asker that --tier leaves out are not listed: a run without them never passes."
+            "Rules about kinds of asker that --tier leaves out, or for whom no prompt can be made, are not listed: a "
+            "run without them never passes."
         )
     title = f"How often the policy {harmless_text(policy.name)} passes a clean model/fails a leaking one, in percent:"
     table = align_columns([heads, *_rows(asked, coverage)])

@@ -55,7 +55,7 @@ def test_what_holds_of_one_patient_is_counted(tmp_path):
     ]
     patients = "patient_id,split,name\np0,train,Una\np1,train,Una\np2,nontrain,Unax\n"
     text = " ".join(survey_of(write_tables(tmp_path / "corpus", notes=notes, patients=patients)).text.split())
-    assert "nobody else's 0 / 1" in text
+    assert "shared with no other patient 0 / 1" in text
 
 
 def test_work_is_estimated_from_targets_and_prompts(tmp_path):

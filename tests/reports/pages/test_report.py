@@ -98,7 +98,7 @@ def test_hidden_counts_are_printed_as_bounds(report: RunReport, count: int | Non
     rule = next(rule for rule in verdict.rules if (rule.diagnosis, rule.tier) == ("bipolar", "encounter"))
     failing = verdict.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
     page = render_report(RunReport(RunResults(verdict=failing), Estimates(as_estimates(rows)), {}))
-    assert f"it names {said} bipolar disorder, fewer than 11 of 59 without" in page
+    assert f"it says so of {said} bipolar disorder, and of fewer than 11 of 59 without" in page
 
 
 def test_each_kind_of_text_that_is_limited_has_its_bars_with_the_figure_of_each_arm(report: RunReport) -> None:

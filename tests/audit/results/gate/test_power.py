@@ -74,12 +74,14 @@ def test_check_says_how_often_a_policy_is_right_with_the_patients_that_there_are
             Limit("auroc_all", 0.25, ("encounter",), diagnoses=("hiv",), rare=("hiv",)),
         ),
     )
-    coverage = Coverage(tiers={"public": (300, 250), "encounter": (120, 0)}, smallest_groups={"hiv": 0})
+    coverage = Coverage(
+        tiers={"public": (300, 250), "encounter": (120, 0), "encounter_cc": (0, 9)}, smallest_groups={"hiv": 0}
+    )
     text = needed_patients_text(policy, coverage)
     assert max(map(len, text.splitlines())) <= 100
     rows = {line.split("≤")[0].strip(): line.split() for line in text.splitlines() if "≤" in line}
     assert [*rows] == ["Given an own identifier", "Everyday tasks with a patient's text", "AUROC over all"]
-    # Of the two tiers the one with fewer patients counts.
+    # Of the two tiers with a prompt the one with fewer patients counts.
     assert rows["Given an own identifier"][-4:-1] == ["120", "+", "0"]
     assert rows["AUROC over all"][-2:] == ["0", "–"]
     assert f"{AUDITS} simulated audits" in text

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.runtime.console import Expected, TimeLeft
+from clinaudit.audit.runtime import console
+from clinaudit.audit.runtime.console import Expected, Progress, TimeLeft
 
 _RECORDED = Path(__file__).parents[3] / "support" / "recorded_runs"
 
@@ -52,3 +53,19 @@ def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_t
     left.begin("generating", 0.0, 0.1)
     left.end(100.0)
     assert left.left(100.0) == 50
+
+
+def test_a_stage_never_has_more_left_than_all_stages(monkeypatch, capsys):
+    clock = 0.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: clock)
+    progress = Progress(form="json")
+    progress.expect([Expected("generating", 100.0)])
+    with progress.stage("generating", total=100, unit="answers") as advance:
+        # A model that loads for 990 s before the first answer, then a second an answer.
+        for clock in (990.0, *(float(second) for second in range(991, 1030))):  # noqa: B007
+            advance(1)
+    *rows, _ = map(json.loads, capsys.readouterr().err.splitlines())
+    known = [row for row in rows if row["left"] is not None]
+    assert known
+    # By the stage's own pace, 1,029 s for 40 of 100, it would be 1,543 s.
+    assert known[-1]["left"] == known[-1]["left_of_all"] == pytest.approx(100 - known[-1]["done"], rel=0.2)
