@@ -88,7 +88,7 @@ def test_each_layout_is_learned_from_its_notes(tmp_path: Path, merged: str, layo
 def test_a_banner_that_is_a_table_is_said_to_be_open(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", merged_notes(table=(merged_layouts.table_note, 40)))
     learned = learn_profile(corpus, tmp_path / "learned.toml")
-    assert "No place was found for dob, visit_date, provider, practice; prompts" in learned.preview.replace(
+    assert "No place was found for dob, visit_date, provider, practice: prompts" in learned.preview.replace(
         "name, ", ""
     )
     assert learned.profile.layouts[0].placed == {"chief_complaint", "hpi"}
