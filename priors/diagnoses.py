@@ -209,7 +209,9 @@ class _Terms:
             for beginning in _beginnings(term):
                 self.beginnings.setdefault(beginning, []).append(term)
             if ".." in term:
-                self._needed[term] = max(_small_words(term.partition("..")[2]).split(), key=len).removesuffix(b"y")
+                self._needed[term] = max(
+                    _small_words(term.partition("..")[2]).split(), key=len, default=b""
+                ).removesuffix(b"y")
         #: By the terms that a place of a text may hold, compiled when a text first does: there are thousands.
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self.all.append(self)

@@ -58,7 +58,8 @@ def ask_models(
     for name, model, identity_field, test in models:
         engine = EngineInUse(model, run.runner, run.store, identity_field=identity_field, self_test=test)
         with closing(engine):
-            engine.require(max(longest(texts), longest_tested(model)))
+            tested = longest_tested(model, has_log=inputs.settings.training_log is not None)
+            engine.require(max(longest(texts), tested))
             decoding = replace(inputs.decoding, model=model)
             generate(prompts.filter(model=name), decoding, engine, run.store, run.progress)
             found.append(score_notes(texts, engine, run.store, run.progress, model=name))

@@ -82,6 +82,8 @@ _BESIDE = {
 }
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
+#: What may differ in two addresses of one resource: a proxy changes the scheme.
+_PLAIN = re.compile(r"\Ahttps?://|:(?:80|443)(?=/)|/+\Z")
 _ATTACHMENTS = ("content.attachment", "presentedForm")
 _VISITS = ("context.encounter", "context", "encounter")
 _STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")
@@ -314,8 +316,11 @@ class FhirExport(Export):
 
     def _is_elsewhere(self, address: str, key: str) -> bool:
         """Whether an address is on another server than the resource of its type and id in the export."""
-        asked, held = address.partition("/_history/")[0], self._versions.full_url(key) or ""
-        return asked.startswith("http") and held.startswith("http") and asked != held
+        addresses = address.partition("/_history/")[0], self._versions.full_url(key) or ""
+        return (
+            all(one.startswith("http") for one in addresses)
+            and len({_PLAIN.sub("", one.lower()) for one in addresses}) > 1
+        )
 
     def _add_note(self, resource: Element, key: str) -> bool:
         kind, ledger = str(resource["resourceType"]), self.reader.ledger

@@ -41,7 +41,9 @@ _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 #: Boxes of a form, and formulas of which the text alone would be another value: `x2` for x².
 _BOXES: Final = ("input", "textarea", "select", "button")
-_FORMULAS: Final = ("mfrac", "msup", "msqrt", "mroot", "mover", "munder")
+_FORMULAS: Final = frozenset(
+    ("mfrac", "msup", "msub", "msubsup", "msqrt", "mroot", "mover", "munder", "munderover", "mmultiscripts", "mtable")
+)
 _UNSEEN_INPUTS: Final = ("hidden", "password", "submit", "button", "reset", "image", "file")
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 _NUMBERED: Final = frozenset({*_LIST_TYPES.values(), "lower-latin", "upper-latin", "decimal-leading-zero"})
@@ -49,7 +51,8 @@ _BULLETS: Final = ("disc", "circle", "square", "initial")
 #: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
 _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
-_SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
+#: Smaller than the text around.
+_SMALL: Final = re.compile(r"smaller|0?\.\d+em|[1-8]?\d(?:\.\d+)?%")
 _UPWARD: Final = re.compile(r"\+?0*\.?0*[1-9]")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
@@ -59,7 +62,7 @@ _NO_PAGE: Final = "an attachment is XML and no page (a CDA document, for one): i
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
 #: Tags; comments and elements that hold no tags are passed over as they are.
 _ANY_TAG: Final = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title|xmp)\b.*?(?:</(?P=raw)|\Z)"
+    r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title|xmp)\b(?![^<>]*/>).*?(?:</(?P=raw)|\Z)"
     r"|<(?P<end>/?)(?P<name>[a-z][\w:-]*)(?:\"[^\"]*\"|'[^']*'|[^\"'<>])*+>",
     re.IGNORECASE | re.DOTALL,
 )
@@ -202,7 +205,7 @@ def _is_out_of_sight(style: Mapping[str, str], display: str) -> bool:
     is_thin = hides("width") and "min-width" not in style
     is_small = not display.startswith("table") and (is_thin or hides("height", "max-height"))
     return hides("text-indent", "transform", "scale", "content-visibility") or (
-        is_small and not overflow.isdisjoint(("hidden", "clip", "auto", "scroll"))
+        is_small and not overflow.isdisjoint(("hidden", "clip"))
     )
 
 

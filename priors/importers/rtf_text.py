@@ -269,7 +269,8 @@ class _Reader:
             name = "" if font is None else font[1].strip()
             is_sign = is_symbol_font(name)
             char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
-            self._pieces.append(shown_signs(char, name) if is_sign else char)
+            shown = shown_signs(char, name) if is_sign else char
+            self._pieces.append(raised(shown) if self._state.is_raised else shown)
 
     def _take_bytes(self, given: bytes) -> None:
         if self._state.destination == "fonttbl" and not self._state.is_skipped:

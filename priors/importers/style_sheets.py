@@ -68,7 +68,7 @@ HIDES: Final[Mapping[str, re.Pattern[str]]] = {
     "content-visibility": re.compile("hidden"),
 }
 #: What other values of these are, or where they stand, changes no text; nor does a font that is no font of signs.
-_FREE: Final = (*(HIDES.keys() - {"opacity"}), "font-family", "bottom", "min-width", *_OVERFLOW)
+_FREE: Final = (*HIDES, "font-family", "bottom", "min-width", *_OVERFLOW)
 _NEVER: Final = re.compile(r"(?!)")
 _FONT_OF_SIGNS: Final = re.compile(r".*(?:symbol|dings|dingbats|marlett).*")
 #: By free property: the values that may change a text. A width of nothing hides only what may not flow over it.
@@ -76,6 +76,8 @@ _MAY_CHANGE: Final = {**HIDES, "width": _NEVER, "font-family": _FONT_OF_SIGNS}
 #: Values that say how most text is set anyway.
 _PLAIN_VALUES: Final = {
     "float": ("none",),
+    "position": ("static", "relative"),
+    "visibility": ("visible",),
     "white-space": ("normal", "nowrap"),
     "vertical-align": ("top", "middle", "bottom", "baseline"),
 }
@@ -287,7 +289,12 @@ def _generated(place: str, declarations: str) -> _Said:
             text = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000), plain[1][1:-1]) if plain else "\\"
             if shown == "none" or _NO_CONTENT.fullmatch(value):
                 text = ""
-            elif _NO_TEXT.search(text) or place == "marker" or shown not in ("inline", "inline-block"):
+            elif (
+                _NO_TEXT.search(text)
+                or place == "marker"
+                or shown not in ("inline", "inline-block")
+                or not others.keys().isdisjoint((*HIDES, "position"))
+            ):
                 text = "var()"
             said.append((is_urgent, {place: text}))
     return said

@@ -375,7 +375,7 @@ def measure_memorization(
 
 
 def _cut_texts(regions: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
-    """Add the text of each piece, cut from its generation's, as whose part it takes no memory."""
+    """Add the text of each piece, a slice of its generation's, whose memory it shares."""
     # A join would copy the texts.
     rows = regions.select("generation_id").join(
         ordered.select("generation_id").with_row_index(), on="generation_id", how="left", maintain_order="left"

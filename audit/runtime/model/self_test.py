@@ -94,20 +94,21 @@ _WRITTEN: Final[dict[str, Callable[[str], str]]] = {
 _BEGUN: Final = "after the token of a beginning, which tokenizer.json does not put there"
 
 
-def longest_tested(model: AuditedModel) -> int:
-    """Return the tokens that a note, or a prompt and its continuation, has at most."""
-    return min(_NOTE_TOKENS, model.context_length)
+def longest_tested(model: AuditedModel, *, has_log: bool = False) -> int:
+    """Return the tokens that a prompt and its continuation have at most, or a note that a training log is beside."""
+    return min(_NOTE_TOKENS if has_log else _BEGINNING, model.context_length)
 
 
-def _surprise(scores: TokenScores) -> float:
-    """Return how many nats a token a text is less likely than the model expects, at least; 0 where it is not known.
+def _surprise(scores: TokenScores) -> tuple[float, float]:
+    """Return how many nats a token a text is less likely than the model expects, and at least; 0 where none knows.
 
     Of text that a model has learned, ln p is on average what the model expects, Σ p ln p over the vocabulary.
     """
     if scores.means is None or scores.deviations is None:
-        return 0.0
+        return 0.0, 0.0
+    surprise = float(np.mean(scores.means - scores.log_probs))
     error = float(np.sqrt(np.square(scores.deviations, dtype=np.float64).sum())) / len(scores.means)
-    return float(np.mean(scores.means - scores.log_probs)) - _ERRORS * error
+    return surprise, surprise - _ERRORS * error
 
 
 class _Continuation(NamedTuple):
@@ -374,7 +375,7 @@ class SelfTest:
 
     def _short_texts(self, texts: Sequence[str], tokens: int = _BEGINNING) -> Iterator[tuple[int, ...]]:
         """Yield the ids of some texts' beginnings, of two tokens or more, after those that stand before a prompt."""
-        room = min(tokens, longest_tested(self._model)) - 1 - len(self._before)
+        room = min(tokens, self._model.context_length) - 1 - len(self._before)
         for text in texts[:ASKED]:
             ids = self._before + self._tokenizer.encode(text)[:room]
             if len(ids) > 1:
@@ -419,18 +420,20 @@ class SelfTest:
         means = {how: float(np.mean(log_probs[how])) for how in forms if how in log_probs}
         in_order, in_any = means.pop(""), means.pop("shuffled")
         self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
-        self._doubt(bodies, in_order, in_any, float(np.median(surprises)))
+        self._doubt(bodies, in_order, in_any, *map(float, np.median(surprises, axis=0)))
         self._compare_with_log(engine, in_order)
         how = max(means, key=means.__getitem__, default="")
         if how and means[how] > in_order + _OTHER_FORM:
             self.named.append(_SAID["other_form"].format(how=how))
             self.stated.append(f"mean ln p a token: {means[how]:.2f} in notes {how}")
 
-    def _doubt(self, bodies: Sequence[tuple[int, ...]], in_order: float, in_any: float, surprise: float) -> None:
+    def _doubt(
+        self, bodies: Sequence[tuple[int, ...]], in_order: float, in_any: float, surprise: float, least: float
+    ) -> None:
         """Compare mean ln p of notes with what every model surpasses that was trained on such notes, and is as it was.
 
-        `bodies` are the tokens of the notes, `in_any` is the mean of the same ones shuffled, and `surprise` that of the
-        median note: a model may have been made to forget one.
+        `bodies` are the tokens of the notes, `in_any` is the mean of the same ones shuffled, `surprise` that of the
+        median note, as a model may have been made to forget one, and `least` what it is at least.
         """
         doubts = ["hardly_likelier"] if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)) else []
         bodies = [ids for ids in bodies if len(ids) > 1]  # of a single token nothing stands before it
@@ -443,7 +446,7 @@ class SelfTest:
                 doubts.append("less_than_counts")
             elif in_order < pairs:
                 self.named.append(_SAID["less_than_pairs"])
-        if surprise > _SURPRISED and not doubts:
+        if least > _SURPRISED and not doubts:
             doubts.append("surprised")
             self.stated.append(f"nats a token by which notes are less likely than the model expects: {surprise:.2f}")
         self.doubts += [_SAID[doubt] for doubt in doubts]
