@@ -289,6 +289,7 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
         (_document("d1", subject={"reference": "https://b.example.org/Patient/p1"}), "its patient is on another"),
         (_document("d1", subject={"reference": "https://a.example.org/Patient/p1/_history/3"}), None),
+        (_document("d1", subject={"reference": "http://A.example.org:80/Patient/p1/"}), None),
         (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
         (_document("d1", context={"encounter": [{"reference": "Encounter/of-p2"}]}),
          "its visit (encounter) is another patient's"),
