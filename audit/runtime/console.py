@@ -248,13 +248,13 @@ class Progress:
             return
         begin = said = time.monotonic()
         now_done: float = done
+        #: When the first units were done, and which share of the stage: before it a model may be loaded.
+        first: tuple[float, float] | None = None
         self._all.begin(title, begin, 1 - done / total)
 
         def report(now: float, left: float | None, *, ended: bool) -> None:
             row = {"stage": title, "done": round(now_done), "total": total, "unit": unit}
             seconds, of_all = now - begin, self._all.left(now)
-            # The stage's own pace holds what is loaded before its first unit; that of all stages does not.
-            left = left if left is None or of_all is None else min(left, of_all)
             if self._form == "json":
                 warn(json.dumps({**row, "seconds": seconds, "left": left, "left_of_all": of_all, "ended": ended}))
                 return
@@ -263,14 +263,15 @@ class Progress:
             warn(line + ("" if of_all is None else f"; of all stages about {_duration(of_all)} left"))
 
         def advance(units: float) -> None:
-            nonlocal now_done, said
+            nonlocal now_done, said, first
             now_done += units
             now, share = time.monotonic(), (now_done - done) / max(1, total - done)
             self._all.reach(share, now)
+            since, before = first = first or (now, share)
             if now - said >= _LINE_INTERVAL_S and now_done < total:
                 said = now
-                known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON
-                report(now, (now - begin) * (1 / share - 1) if known else None, ended=False)
+                known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON and share > before
+                report(now, (now - since) * (1 - share) / (share - before) if known else None, ended=False)
 
         yield advance
         now = time.monotonic()

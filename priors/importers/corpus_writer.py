@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import zstandard
 
@@ -261,6 +261,25 @@ class PatientRecord:
     children: str | None = None
 
 
+_AS_THEY_COME: Final = "they come as they are: export them anew, unless the model was trained on them so"
+#: What a text may show that the owner should look at.
+_LOOK: Final[Mapping[str, Callable[[str], bool]]] = {
+    "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD": (
+        lambda text: cells.says_nothing(text) and not cells.is_misread(text)
+    ),
+    "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were read "
+    f"before; {_AS_THEY_COME}": cells.is_misread,
+    "notes hold quotes with a backslash before them, as a program writes cells without quotes; "
+    f"{_AS_THEY_COME}": lambda text: '\\"' in text,
+}
+_REPEATED: Final = (
+    "notes have the text of the note before them, of the same patient and moment: a join of tables may have given rows "
+    "twice"
+)
+_WITHOUT_DAY: Final = (
+    "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is none, leave it "
+    "blank in the export, or another note counts as the latest"
+)
 _NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
 #: Facts that a patients table has.
 PATIENT_COLUMNS = tuple(
@@ -276,14 +295,9 @@ class CorpusWriter:
         #: The day of the latest note of each patient with notes, None where all are undated.
         self.latest_visit: dict[str, date | None] = {}
         self.notes = 0
-        #: Notes of which the text may be a word for nothing, as people write it too: `nil`, `n.a.`.
-        self.wordless = 0
-        #: Notes that were read by a wrong encoding before they were written, and those with quotes as \\".
-        self.misread = self.escaped = 0
-        #: Notes of a day that programs write for none.
-        self.without_day = 0
-        #: Notes of one patient and moment with the text of the note before.
-        self.repeated = 0
+        #: Notes that may be read otherwise than they were meant, by what they are.
+        self.look: Counter[str] = Counter()
+        #: Patient, moment and text of the note before.
         self._before: tuple[object, ...] = ()
         #: The most characters that a text has, and digests of the texts that have as many.
         self.longest: tuple[int, set[int]] = (0, set())
@@ -348,14 +362,11 @@ class CorpusWriter:
                 raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
         self._note_ids.add(note_id)
         self.notes += 1
-        is_misread = cells.is_misread(text)
-        self.wordless += not is_misread and cells.says_nothing(text)
-        self.misread += is_misread
-        self.escaped += '\\"' in text
+        self.look.update(words for words, shows in _LOOK.items() if shows(text))
         now = (patient_id, stamp, text)
-        self.repeated += now == self._before
+        self.look[_REPEATED] += now == self._before
         self._before = now
-        self.without_day += visit is not None and visit[0].isoformat() in cells.NO_DAYS
+        self.look[_WITHOUT_DAY] += visit is not None and visit[0].isoformat() in cells.NO_DAYS
         if len(given) > self.longest[0]:
             self.longest = len(given), set()
         if len(given) == self.longest[0]:

@@ -189,39 +189,16 @@ class Export(ABC):
 
 def _to_look_at(writer: CorpusWriter) -> Iterator[tuple[int, str]]:
     """Yield how many notes or patients may be read otherwise than they were meant, none too, and what they are."""
-    as_they_come = "they come as they are: export them anew, unless the model was trained on them so"
     length, longest = writer.longest
     near = range(length - 1, length + 2)
     is_limit = length >= _LEAST_LIMIT and any(number % 100 == 0 or number % 256 == 0 for number in near)
     patients = writer.latest_visit.keys()
     with_blanks = sum(" " in patient_id for patient_id in patients)
-    yield (
-        writer.wordless,
-        "notes are a word such as N/A, nil or none alone; where it stands for no text, say so with --blank WORD",
-    )
-    yield (
-        writer.misread,
-        "notes hold signs (Ã©, U+FFFD, control and private characters) of a wrong encoding or font in which they were "
-        f"read before; {as_they_come}",
-    )
-    yield (
-        writer.escaped,
-        f"notes hold quotes with a backslash before them, as a program writes cells without quotes; {as_they_come}",
-    )
+    yield from ((number, what) for what, number in writer.look.items())
     yield (
         len(longest) if is_limit and len(longest) >= _FEWEST_CUT else 0,
         f"notes have exactly {length:,} characters, none has more: they may be cut off, or be pieces of notes in "
         "several rows",
-    )
-    yield (
-        writer.repeated,
-        "notes have the text of the note before them, of the same patient and moment: a join of tables may have given "
-        "rows twice",
-    )
-    yield (
-        writer.without_day,
-        "notes are of a day that programs write for none, such as 1900-01-01 or 9999-12-31: where it is none, leave it "
-        "blank in the export, or another note counts as the latest",
     )
     yield (
         sum(str(writer.patients[patient_id].dob) in NO_DAYS for patient_id in patients),

@@ -81,9 +81,9 @@ _BESIDE = {
     "OperationOutcome": "answers of the server (OperationOutcome): they may say what the export lacks",
 }
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
-#: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
 #: What may differ in two addresses of one resource: a proxy changes the scheme.
 _PLAIN = re.compile(r"\Ahttps?://|:(?:80|443)(?=/)|/+\Z")
+#: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
 _ATTACHMENTS = ("content.attachment", "presentedForm")
 _VISITS = ("context.encounter", "context", "encounter")
 _STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")

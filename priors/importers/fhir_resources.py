@@ -9,7 +9,6 @@ corpus holds.
 import codecs
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections import Counter
@@ -26,7 +25,7 @@ from clinaudit.priors.corpus import files
 from clinaudit.priors.corpus.files import PACKED, Compression, DataFile, Format, printable
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.corpus_writer import Place, RecordError
-from clinaudit.priors.importers.tables import located
+from clinaudit.priors.importers.tables import files_below, located
 
 _BUNDLE = tuple(f".json{packed}" for packed, _ in PACKED)
 _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
@@ -71,7 +70,7 @@ def find_fhir(source: Path) -> list[DataFile]:
     if not source.is_dir():
         return [files.find_given_file(source, "the export", _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
-    found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
+    found = sorted(path for path in files_below(source, shown) if not path.is_dir() and not path.name.startswith("._"))
     ours = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
     paths = [path for path in ours if not path.is_file() or path.stat().st_size] or ours
@@ -87,7 +86,7 @@ def find_fhir(source: Path) -> list[DataFile]:
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
     """Return how many files of a folder were not read, by their ending: their names may be those of patients."""
     unread: Counter[str] = Counter()
-    for path in _files_below(source):
+    for path in files_below(source, printable(str(source))) if source.is_dir() else ():
         if path.is_dir():
             unread["folders that are links: not followed"] += 1
         if not path.is_file() or path.name.startswith("._") or path.resolve() in read:
@@ -96,17 +95,6 @@ def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
         known = ending if _NAMED_ENDING.fullmatch(ending) else "another ending"
         unread["empty files" if not path.stat().st_size else f"files that were not read ({known})"] += 1
     return unread
-
-
-def _files_below(source: Path) -> list[Path]:
-    """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
-
-    def stop(error: OSError) -> None:
-        raise files.unreadable(printable(str(source)), error)
-
-    walked = os.walk(source, onerror=stop) if source.is_dir() else ()
-    found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
-    return sorted(path for path in found if not path.is_dir() or path.is_symlink())
 
 
 def iter_resources(file: DataFile, at: Callable[[int], None] | None = None) -> Iterator[Found]:

@@ -111,7 +111,7 @@ def _parsed(text: str) -> "HtmlElement":
     if _CDA.match(page):  # as HTML, the titles of its sections would be those of pages, and hidden
         raise RecordError(_NO_PAGE)
     page = _with_stray_ends(page)
-    if "<![CDATA[" in _ANY_TAG.sub("", page):  # in a script it is a comment
+    if "<![CDATA[" in page and "<![CDATA[" in _ANY_TAG.sub("", page):  # in a script it is a comment
         raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
     parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
     try:

@@ -293,7 +293,7 @@ def _generated(place: str, declarations: str) -> _Said:
                 _NO_TEXT.search(text)
                 or place == "marker"
                 or shown not in ("inline", "inline-block")
-                or not others.keys().isdisjoint((*HIDES, "position"))
+                or any(HIDES[name].fullmatch(value) for name, value in others.items() if name in HIDES)
             ):
                 text = "var()"
             said.append((is_urgent, {place: text}))

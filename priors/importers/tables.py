@@ -258,7 +258,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     found: defaultdict[str, list[Path]] = defaultdict(list)
     #: Names for messages of what is not read; of files in a folder that of the folder, since theirs may be patients'.
     others: defaultdict[str, set[str]] = defaultdict(set)
-    for path in _files_below(source, shown):
+    for path in files_below(source, shown, most_depth=_MAX_DEPTH):
         place, file_name = path.relative_to(source), path.name.lower()
         table = next((name for name in names if file_name in {name + ending for ending in on_disk.FILE_ENDINGS}), None)
         if table is not None:
@@ -285,13 +285,20 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     return files
 
 
-def _files_below(source: Path, shown: str) -> Iterator[Path]:
+def files_below(source: Path, shown: str, *, most_depth: int | None = None) -> Iterator[Path]:
+    """Yield the files of a folder and of those below it; messages call the folder `shown`.
+
+    Links to folders are followed down to a depth; without one they are yielded, and not followed.
+    """
+
     def stop(error: OSError) -> None:
         raise on_disk.unreadable(shown, error)
 
-    for folder, folders, names in os.walk(source, followlinks=True, onerror=stop):
+    follows = most_depth is not None
+    for folder, folders, names in os.walk(source, followlinks=follows, onerror=stop):
         here = Path(folder)
-        if len(here.relative_to(source).parts) >= _MAX_DEPTH:
+        links = [] if follows else [name for name in folders if (here / name).is_symlink()]
+        if most_depth is not None and len(here.relative_to(source).parts) >= most_depth:
             folders.clear()
         folders.sort()
-        yield from (here / name for name in sorted(names))
+        yield from (here / name for name in sorted([*names, *links]))

@@ -100,7 +100,7 @@ def longest_tested(model: AuditedModel, *, has_log: bool = False) -> int:
 
 
 def _surprise(scores: TokenScores) -> tuple[float, float]:
-    """Return how many nats a token a text is less likely than the model expects, and at least; 0 where none knows.
+    """Return how many nats a token a text is less likely than the model expects, and at least; 0 if no engine says.
 
     Of text that a model has learned, ln p is on average what the model expects, Σ p ln p over the vocabulary.
     """
